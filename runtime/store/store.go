@@ -1,0 +1,89 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// ErrNotFound is what Lookup returns where the key has no row.
+var ErrNotFound = errors.New("idem: no row for the key")
+
+// Engine is a database engine, by sqlc's name for it.
+type Engine string
+
+// The engines that templates exist for.
+const (
+	PostgreSQL Engine = "postgresql"
+	SQLite     Engine = "sqlite"
+)
+
+// State is the state of a row, as it stands in the column.
+type State string
+
+// The states of a row. Open and Done belong to handlers with a transaction. The others are reserved for handlers with
+// a lease and for permanent failures: the schema admits them, and a runtime that meets one that it does not know
+// refuses the delivery rather than guess.
+const (
+	Open     State = "open"     // claimed and not completed: visible to others only if the transaction was lost
+	Done     State = "done"     // completed; Result holds the result, where one was stored
+	Failed   State = "failed"   // completed with a permanent failure
+	Running  State = "running"  // leased
+	Released State = "released" // lease given back
+	Parked   State = "parked"   // lease expired, waiting for a person
+)
+
+// Owner is the random value that a claim writes, so that a later statement can tell its own row from a rival's.
+type Owner [16]byte
+
+// Claim is what a claim or a take-over writes.
+type Claim struct {
+	Handler string
+	Key     string
+	Owner   Owner
+	// State is Open, or Done for a claim that nothing is added to before its transaction commits.
+	State State
+	// Fingerprint is empty for a handler without one.
+	Fingerprint string
+	// Window is how long a Done row is recognised, counted by the database's clock from this statement.
+	// Nil for a row that never expires: of an Open claim, or of a handler whose window is forever.
+	Window *time.Duration
+}
+
+// Completion is what turns an Open row into a Done one.
+type Completion struct {
+	Handler string
+	Key     string
+	Owner   Owner
+	// Result is the encoded result; nil for none.
+	Result []byte
+	// Window is how long the row is recognised from this statement on; nil for ever.
+	Window *time.Duration
+}
+
+// Row is a row as Lookup sees it.
+type Row struct {
+	State       State
+	Owner       Owner
+	Fence       int64
+	Fingerprint string // empty for none
+	Result      []byte // nil for none
+	Expired     bool   // by the database's clock, when the row was read
+}
+
+// Queries are the statements of the store on a connection or transaction DB. Each call executes exactly one statement
+// on it, so that a driver can pipeline others before and behind it. idemdb.Store implements it; nobody else should.
+type Queries[DB any] interface {
+	// Engine is the engine that the statements are written for.
+	Engine() Engine
+	// Table is the table's name as the statements spell it, for error messages.
+	Table() string
+	// Claim inserts the row of a key and returns the rows affected: 1, or 0 where a row is there already.
+	Claim(context.Context, DB, Claim) (int64, error)
+	// TakeOver claims an expired row, if it is still the one of the owner seen. It returns the rows affected.
+	TakeOver(ctx context.Context, db DB, c Claim, seen Owner) (int64, error)
+	// Complete turns the Open row of an owner into a Done one. It returns the rows affected.
+	Complete(context.Context, DB, Completion) (int64, error)
+	// Lookup reads the row of a key. It returns ErrNotFound where there is none.
+	Lookup(ctx context.Context, db DB, handler, key string) (Row, error)
+}
