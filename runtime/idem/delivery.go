@@ -1,0 +1,72 @@
+package idem
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+)
+
+// delivery is the state of one call of Do, over all its attempts.
+type delivery struct {
+	key     string
+	outcome Outcome
+	attempt int
+	start   time.Time // zero where nobody observes
+	until   time.Time // end of the in-flight time; zero until the first connection is there
+	retries int       // times begun again
+	runs    int       // times the handler ran
+}
+
+// observe tells o how the delivery ended. It is deferred: a delivery without an outcome is one that was left by a panic
+// or by runtime.Goexit.
+func (d *delivery) observe(ctx context.Context, o Observer, handler string, err error) {
+	if d.outcome == "" {
+		d.outcome, err = OutcomeError, errAbandoned
+	}
+	o.Observe(ctx, Delivery{
+		Handler:  handler,
+		Outcome:  d.outcome,
+		Attempt:  d.attempt,
+		Duration: time.Since(d.start),
+		Retries:  d.retries,
+		Err:      err,
+	})
+}
+
+// ctxReserve is how much of the time until the context's deadline is left to the answer of a statement that waits: pgx
+// closes a connection whose context ends in a statement.
+const ctxReserve = 50 * time.Millisecond
+
+// wait is how long a claim may wait for a rival, from now on.
+func (d *delivery) wait(ctx context.Context, rule InFlight) time.Duration {
+	if rule == Fail {
+		return 0
+	}
+	left := time.Until(d.until)
+	if deadline, ok := ctx.Deadline(); ok {
+		untilDeadline := time.Until(deadline)
+		left = min(left, untilDeadline-min(untilDeadline/10, ctxReserve))
+	}
+	return max(left, 0)
+}
+
+const (
+	pauseMin = time.Millisecond
+	pauseMax = 64 * time.Millisecond
+)
+
+// pause waits before the nth retry: a random time, so that rivals do not meet again, under a bound that doubles.
+func (d *delivery) pause(ctx context.Context) error {
+	bound := pauseMax
+	if d.retries < 6 {
+		bound = pauseMin << d.retries
+	}
+	t := time.NewTimer(time.Duration(rand.Int64N(int64(bound))) + 1)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

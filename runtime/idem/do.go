@@ -1,0 +1,252 @@
+package idem
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/idemgen/idemgen/runtime/internal/driver"
+	"github.com/idemgen/idemgen/runtime/store"
+)
+
+// Do delivers e. The handler's function runs if e's key has no row, or an expired one; then it returns what the function
+// returns, once that is committed. A repeat returns the stored result without running.
+//
+// An error of the function rolls everything back, the claim included, and comes back as it is. Other errors are an
+// [*Error] that wraps [ErrZeroKey], [ErrPayloadMismatch], an [*InProgressError], [ErrResultOmitted], a [*ResultError],
+// [ErrTransactionAborted], [ErrTransactionLost], [ErrCommitUnknown], or an error of the database or of ctx.
+//
+// The function may run more than once within one call, in a new transaction each time, but what it writes through its
+// transaction takes effect once. A panic in it rolls back and goes on.
+func (h *Handler[Tx, E, R]) Do(ctx context.Context, e E) (result R, err error) {
+	var d delivery
+	if h.guard != nil && h.guard.settings.observer != nil {
+		d.start = time.Now()
+		if h.spec.Attempt != nil {
+			d.attempt = h.spec.Attempt(e)
+		}
+		defer func() { d.observe(ctx, h.guard.settings.observer, h.spec.Name, err) }()
+	}
+	if h.err != nil {
+		return result, h.fail(&d, h.err)
+	}
+	d.key, err = h.spec.Key(e)
+	if err != nil {
+		return result, h.fail(&d, err)
+	}
+	claim := store.Claim{Handler: h.spec.Name, Key: d.key, State: h.state, Window: h.pending}
+	if h.spec.Fingerprint != nil {
+		claim.Fingerprint = h.spec.Fingerprint(e)
+	}
+	return h.deliver(ctx, e, claim, &d)
+}
+
+// step is what an attempt ended with.
+type step int
+
+const (
+	ended     step = iota // result and error are the delivery's
+	unclaimed             // nothing ran: again, within the in-flight time
+	undone                // the handler ran and was rolled back by a conflict: again, as often as the retries allow
+)
+
+// deliver attempts until one attempt ends the delivery or the bounds are reached.
+func (h *Handler[Tx, E, R]) deliver(ctx context.Context, e E, claim store.Claim, d *delivery) (R, error) {
+	for {
+		result, next, err := h.attempt(ctx, e, claim, d)
+		switch next {
+		case ended:
+			return result, err
+		case unclaimed:
+			if time.Until(d.until) <= 0 {
+				return result, h.inProgress(d, err)
+			}
+		case undone:
+			if d.runs > h.guard.settings.retries {
+				return result, err
+			}
+		}
+		if perr := d.pause(ctx); perr != nil {
+			if next == unclaimed {
+				return result, h.inProgress(d, perr)
+			}
+			return result, err
+		}
+		d.retries++
+		d.outcome = ""
+	}
+}
+
+// attempt goes once through claim, handler and commit, on one connection.
+func (h *Handler[Tx, E, R]) attempt(ctx context.Context, e E, claim store.Claim, d *delivery) (result R, next step, err error) {
+	s, err := h.guard.driver.Acquire(ctx)
+	if err != nil {
+		return result, ended, h.fail(d, fmt.Errorf("no connection: %w", err))
+	}
+	// Also on a panic and on Goexit, without a recover: the panic goes on as it was.
+	defer s.Close(ctx)
+
+	if d.until.IsZero() {
+		d.until = time.Now().Add(h.guard.settings.inFlightTimeout)
+	}
+	if _, err := rand.Read(claim.Owner[:]); err != nil {
+		return result, ended, h.fail(d, fmt.Errorf("no owner: %w", err))
+	}
+	claimed, err := s.Claim(ctx, claim, d.wait(ctx, h.spec.InFlight))
+	switch {
+	case err != nil && h.guard.driver.Classify(err) != driver.Locked:
+		return h.unclaimed(ctx, d, "claim", err)
+	case claimed:
+		return h.execute(ctx, s, e, claim, d)
+	}
+	// A locked database can still be read, and has the answer if the key is done.
+	locked := err
+
+	row, err := s.Lookup(ctx, claim.Handler, claim.Key)
+	switch {
+	case err != nil && !errors.Is(err, store.ErrNotFound):
+		return h.unclaimed(ctx, d, "look-up", err)
+	case err == nil && !known(row.State):
+		return result, ended, h.fail(d, fmt.Errorf("the key's row is in state %q, which this version of the runtime does not know: upgrade it", row.State))
+	case err == nil && !row.Expired:
+		return h.repeat(row, claim, d)
+	case locked != nil:
+		return h.unclaimed(ctx, d, "claim", locked)
+	case err != nil:
+		// The rival rolled back, or its row has been swept.
+		return result, unclaimed, nil
+	}
+
+	claimed, err = s.TakeOver(ctx, claim, row.Owner, d.wait(ctx, h.spec.InFlight))
+	switch {
+	case err != nil:
+		return h.unclaimed(ctx, d, "take-over", err)
+	case claimed:
+		return h.execute(ctx, s, e, claim, d)
+	default:
+		// A rival took over first.
+		return result, unclaimed, nil
+	}
+}
+
+// known reports whether a row's state is one that this version acts upon. The others are written by newer ones, and what
+// they mean is not guessed.
+func known(s store.State) bool { return s == store.Open || s == store.Done }
+
+// unclaimed judges an error before the handler ran.
+func (h *Handler[Tx, E, R]) unclaimed(ctx context.Context, d *delivery, what string, err error) (result R, next step, _ error) {
+	class := h.guard.driver.Classify(err)
+	if ctx.Err() != nil && class == driver.Other {
+		if !errors.Is(err, ctx.Err()) {
+			err = fmt.Errorf("%w: %w", ctx.Err(), err)
+		}
+		return result, ended, h.fail(d, fmt.Errorf("%s: %w", what, err))
+	}
+	switch class {
+	case driver.Conflict:
+		return result, unclaimed, err
+	case driver.Locked:
+		if h.spec.InFlight == Fail {
+			return result, ended, h.inProgress(d, err)
+		}
+		return result, unclaimed, err
+	case driver.Busy:
+		return result, ended, h.inProgress(d, err)
+	default:
+		return result, ended, h.fail(d, fmt.Errorf("%s: %w", what, err))
+	}
+}
+
+// repeat answers from the row of an earlier delivery.
+func (h *Handler[Tx, E, R]) repeat(row store.Row, claim store.Claim, d *delivery) (result R, next step, err error) {
+	if mismatch(row.Fingerprint, claim.Fingerprint) {
+		d.outcome = OutcomeMismatch
+		return result, ended, h.wrap(d.key, ErrPayloadMismatch)
+	}
+	if row.State == store.Open {
+		return result, ended, h.fail(d, fmt.Errorf("%w: an earlier delivery's claim was committed without its end", ErrTransactionLost))
+	}
+	d.outcome = OutcomeDuplicate
+	if !h.hasResult {
+		return result, ended, nil
+	}
+	if row.Result == nil {
+		return result, ended, h.wrap(d.key, ErrResultOmitted)
+	}
+	var stored R
+	if err := h.guard.settings.codec.Decode(unpackResult(row.Result), &stored); err != nil {
+		return result, ended, h.wrap(d.key, &ResultError{Err: err})
+	}
+	return stored, ended, nil
+}
+
+// execute runs the handler in the transaction that holds the claim, and commits.
+func (h *Handler[Tx, E, R]) execute(ctx context.Context, s driver.Session[Tx], e E, claim store.Claim, d *delivery) (result R, next step, err error) {
+	var none R
+	d.runs++
+	result, err = h.run(ctx, s.Tx(), e)
+	if err != nil {
+		d.outcome = OutcomeError
+		return result, h.undone(err), err
+	}
+	if err := ctx.Err(); err != nil {
+		return none, ended, h.fail(d, err)
+	}
+	completion, err := h.completion(claim, result)
+	if err != nil {
+		return none, ended, h.fail(d, err)
+	}
+	if err := s.Commit(ctx, completion); err != nil {
+		return none, h.undone(err), h.fail(d, fmt.Errorf("commit: %w", commitError(err)))
+	}
+	d.outcome = OutcomeExecuted
+	return result, ended, nil
+}
+
+// undone is the step after an error of the handler or of COMMIT: the transaction that lost against another one is run
+// again. An error of the handler counts too, since it is most often the database's, wrapped.
+func (h *Handler[Tx, E, R]) undone(err error) step {
+	var end *driver.CommitError
+	if errors.As(err, &end) {
+		return ended
+	}
+	switch h.guard.driver.Classify(err) {
+	case driver.Conflict, driver.Locked:
+		return undone
+	default:
+		return ended
+	}
+}
+
+// completion is what is added to the claim before COMMIT; nil for nothing.
+func (h *Handler[Tx, E, R]) completion(claim store.Claim, result R) (*store.Completion, error) {
+	if claim.State == store.Done {
+		return nil, nil
+	}
+	c := &store.Completion{Handler: claim.Handler, Key: claim.Key, Owner: claim.Owner, Window: h.window}
+	if !h.hasResult {
+		return c, nil
+	}
+	data, err := h.guard.settings.codec.Encode(result)
+	if err != nil {
+		return nil, fmt.Errorf("the result does not encode: %w", err)
+	}
+	if len(data) <= h.guard.settings.resultLimit {
+		c.Result = packResult(data)
+	}
+	return c, nil
+}
+
+// fail ends the delivery with an error that is not the handler's own.
+func (h *Handler[Tx, E, R]) fail(d *delivery, err error) error {
+	d.outcome = OutcomeError
+	return h.wrap(d.key, err)
+}
+
+// inProgress ends the delivery because another one of its key did not end in time.
+func (h *Handler[Tx, E, R]) inProgress(d *delivery, err error) error {
+	d.outcome = OutcomeInProgress
+	return h.wrap(d.key, &InProgressError{RetryAfter: h.guard.settings.inFlightTimeout, Err: err})
+}

@@ -1,0 +1,20 @@
+// Package idem makes a repeat of a handler harmless: a queue delivers an event twice, and its effect happens once.
+//
+// A [Handler] wraps a function that writes through a database transaction. Before the function runs, the handler claims
+// the event's business key in a table of the same database, in the same transaction; the claim, the function's writes
+// and its result commit together or not at all. A second delivery of the key finds the row and gets the stored result,
+// without running the function. What is promised, and what is not, is in docs/guarantees.md.
+//
+// Generated code makes handlers, from a directive above the function (//idem:handler window=24h) and tags on its payload
+// (idem:"key"). An application calls the generated wrapper and meets this package in four places:
+//
+//   - options of the generated constructor: [WithIsolation], [WithRetries], [WithInFlightTimeout], [WithCodec],
+//     [WithObserver], [WithResultLimit];
+//   - errors that are not the function's own: each is an [*Error] with handler and key, and errors.Is or errors.As finds
+//     [ErrZeroKey], [ErrPayloadMismatch], [*InProgressError] and the others in it;
+//   - the [Observer], which sees the [Outcome] of every delivery;
+//   - [Handler], which the generated accessors return.
+//
+// A [Guard] is made by idempgx.New or idemsql.New, which know how to talk to the database. This package does not: it
+// decides, and a driver does.
+package idem

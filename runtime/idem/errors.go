@@ -1,0 +1,110 @@
+package idem
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/idemgen/idemgen/runtime/internal/driver"
+)
+
+var (
+	// ErrZeroKey is a business key with a part that is missing or zero. Nothing was claimed and nothing ran: a field that
+	// the sender left out must not make all events equal. Tag the part idem:"key,allowzero" where zero is a value.
+	ErrZeroKey = errors.New("a part of the key is zero")
+
+	// ErrPayloadMismatch is a repeat whose fingerprint fields differ from the first delivery's: the sender used one key
+	// for two things. Nothing ran, and the stored result is not returned.
+	ErrPayloadMismatch = errors.New("the key was used before with another payload")
+
+	// ErrTransactionAborted is a handler that returned no error although its transaction could not commit: a statement
+	// failed, the handler went on, and the database would have answered COMMIT with a rollback. Nothing of the run
+	// remains.
+	ErrTransactionAborted = errors.New("the transaction was aborted by an error that the handler did not return")
+
+	// ErrTransactionLost is a transaction that ended under the handler: the handler ended it itself, or the database did
+	// and the handler went on. Some of its writes may have been committed without the rest. Where its claim was committed
+	// too, every repeat gets this error until someone has looked and deleted the row.
+	ErrTransactionLost = errors.New("the transaction ended before the handler did")
+
+	// ErrCommitUnknown is a COMMIT that was sent and not answered. The run took effect as a whole or not at all, and it
+	// is safe to deliver the event again: the repeat finds the row, or runs.
+	ErrCommitUnknown = errors.New("it is not known whether the transaction was committed; deliver again")
+
+	// ErrResultOmitted is a repeat of a run whose result was over the limit of [WithResultLimit], or that had none to
+	// store. The run counts; only its result is gone.
+	ErrResultOmitted = errors.New("the handler ran before and its result was not stored")
+)
+
+// Error is what a delivery returns where the error is not the handler's own: it adds handler and key. The handler's own
+// error comes back as it is.
+type Error struct {
+	Handler string
+	Key     string // empty where there is none yet
+	Err     error
+}
+
+func (e *Error) Error() string {
+	if e.Key == "" {
+		return fmt.Sprintf("idem: %s: %v", e.Handler, e.Err)
+	}
+	return fmt.Sprintf("idem: %s %s: %v", e.Handler, e.Key, e.Err)
+}
+
+// Unwrap returns Err.
+func (e *Error) Unwrap() error { return e.Err }
+
+// InProgressError is a delivery that found another one of its key running and did not see its end in time. Nothing ran.
+// It is not a failure of the event: deliver again later.
+type InProgressError struct {
+	// RetryAfter is a hint for the redelivery: the guard's in-flight timeout.
+	RetryAfter time.Duration
+	// Err is what ended the wait: the database's error, the context's, or nil. On SQLite, where one writer locks all
+	// others out, it may as well have been an unrelated one.
+	Err error
+}
+
+func (e *InProgressError) Error() string {
+	if e.Err == nil {
+		return "another delivery of the key is in progress"
+	}
+	return "another delivery of the key is in progress: " + e.Err.Error()
+}
+
+// Unwrap returns Err.
+func (e *InProgressError) Unwrap() error { return e.Err }
+
+// ResultError is a stored result that does not decode into the handler's result type, mostly because a deploy changed
+// it. The run counts and is not repeated.
+type ResultError struct{ Err error }
+
+func (e *ResultError) Error() string {
+	return "the handler ran before, and its stored result does not decode: " + e.Err.Error()
+}
+
+// Unwrap returns the codec's error.
+func (e *ResultError) Unwrap() error { return e.Err }
+
+// errAbandoned is what an observer is told of a handler that panicked or called runtime.Goexit.
+var errAbandoned = errors.New("the handler panicked or exited its goroutine")
+
+// commitError turns what a driver says about the end of a transaction into the errors above.
+func commitError(err error) error {
+	var end *driver.CommitError
+	if !errors.As(err, &end) {
+		return err
+	}
+	var sentinel error
+	switch end.Fate {
+	case driver.Aborted:
+		sentinel = ErrTransactionAborted
+	case driver.Lost:
+		sentinel = ErrTransactionLost
+	default:
+		sentinel = ErrCommitUnknown
+	}
+	if end.Err == nil {
+		return sentinel
+	}
+	return fmt.Errorf("%w: %w", sentinel, end.Err)
+}

@@ -1,0 +1,324 @@
+package idem
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/idemgen/idemgen/runtime/internal/driver"
+	"github.com/idemgen/idemgen/runtime/store"
+)
+
+// The fake's errors, by their class.
+var (
+	errConflict = errors.New("conflict")
+	errLocked   = errors.New("locked")
+	errBusy     = errors.New("busy")
+	errBroken   = errors.New("broken")
+)
+
+// fakeDB is a database in memory, with as much of a transaction as the engine can see: a key that is claimed is held
+// against others until its transaction ends, and what is not committed is gone.
+type fakeDB struct {
+	claimCompletes bool
+	// fault, if set, is asked before each step ("acquire", "claim", "lookup", "takeover", "commit") for an error to
+	// answer with; n counts the calls of that step from 1.
+	fault func(step string, n int) error
+
+	mu      sync.Mutex
+	calls   map[string]int
+	rows    map[string]store.Row // committed, by handler and key
+	held    map[string]chan struct{}
+	effects map[string]int // committed
+	claims  []store.Claim  // all that were tried
+	waits   []time.Duration
+	open    int // sessions
+}
+
+// fakeTx is what handlers get.
+type fakeTx struct{ s *fakeSession }
+
+// effect is a write of the handler.
+func (t fakeTx) effect(key string) { t.s.effects = append(t.s.effects, key) }
+
+func newFake(t *testing.T) *fakeDB {
+	t.Helper()
+	db := &fakeDB{
+		claimCompletes: true,
+		calls:          map[string]int{},
+		rows:           map[string]store.Row{},
+		held:           map[string]chan struct{}{},
+		effects:        map[string]int{},
+	}
+	t.Cleanup(func() {
+		db.mu.Lock()
+		defer db.mu.Unlock()
+		if db.open != 0 {
+			t.Errorf("%d connections were not given back", db.open)
+		}
+		if len(db.held) != 0 {
+			t.Errorf("%d keys are still held", len(db.held))
+		}
+	})
+	return db
+}
+
+func (db *fakeDB) guard(opts ...Option) *Guard[fakeTx] {
+	return NewGuard(func(c driver.Config) (driver.Driver[fakeTx], error) {
+		if c.Isolation == sql.LevelLinearizable {
+			return nil, errors.New("no such level")
+		}
+		return db, nil
+	}, opts...)
+}
+
+func (db *fakeDB) ask(step string) error {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	db.calls[step]++
+	if db.fault == nil {
+		return nil
+	}
+	return db.fault(step, db.calls[step])
+}
+
+func (db *fakeDB) row(handler, key string) (store.Row, bool) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	r, ok := db.rows[handler+" "+key]
+	return r, ok
+}
+
+func (db *fakeDB) putRow(handler, key string, r store.Row) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	db.rows[handler+" "+key] = r
+}
+
+func (db *fakeDB) effectsOf(key string) int {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	return db.effects[key]
+}
+
+func (db *fakeDB) ClaimCompletes() bool { return db.claimCompletes }
+
+func (db *fakeDB) Classify(err error) driver.Class {
+	switch {
+	case errors.Is(err, errConflict):
+		return driver.Conflict
+	case errors.Is(err, errLocked):
+		return driver.Locked
+	case errors.Is(err, errBusy):
+		return driver.Busy
+	default:
+		return driver.Other
+	}
+}
+
+func (db *fakeDB) Acquire(ctx context.Context) (driver.Session[fakeTx], error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if err := db.ask("acquire"); err != nil {
+		return nil, err
+	}
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	db.open++
+	return &fakeSession{db: db}, nil
+}
+
+type fakeSession struct {
+	db      *fakeDB
+	key     string
+	pending *store.Row
+	effects []string
+	done    bool
+}
+
+func (s *fakeSession) Claim(ctx context.Context, c store.Claim, wait time.Duration) (bool, error) {
+	s.db.mu.Lock()
+	s.db.claims = append(s.db.claims, c)
+	s.db.waits = append(s.db.waits, wait)
+	s.db.mu.Unlock()
+	return s.claim(ctx, "claim", c, wait, func(_ store.Row, there bool) bool { return !there })
+}
+
+func (s *fakeSession) TakeOver(ctx context.Context, c store.Claim, seen store.Owner, wait time.Duration) (bool, error) {
+	return s.claim(ctx, "takeover", c, wait, func(r store.Row, there bool) bool {
+		return there && r.Expired && r.Owner == seen
+	})
+}
+
+// claim waits until nobody holds the key, as a unique index does.
+func (s *fakeSession) claim(ctx context.Context, step string, c store.Claim, wait time.Duration, free func(store.Row, bool) bool) (bool, error) {
+	if err := s.db.ask(step); err != nil {
+		return false, err
+	}
+	s.key = c.Handler + " " + c.Key
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	for {
+		s.db.mu.Lock()
+		rival, held := s.db.held[s.key]
+		if !held {
+			defer s.db.mu.Unlock()
+			row, there := s.db.rows[s.key]
+			if !free(row, there) {
+				return false, nil
+			}
+			s.db.held[s.key] = make(chan struct{})
+			s.pending = &store.Row{State: c.State, Owner: c.Owner, Fingerprint: c.Fingerprint}
+			return true, nil
+		}
+		s.db.mu.Unlock()
+		select {
+		case <-rival:
+		case <-timer.C:
+			return false, errBusy
+		case <-ctx.Done():
+			return false, ctx.Err()
+		}
+	}
+}
+
+func (s *fakeSession) Lookup(_ context.Context, handler, key string) (store.Row, error) {
+	if err := s.db.ask("lookup"); err != nil {
+		return store.Row{}, err
+	}
+	r, there := s.db.row(handler, key)
+	if !there {
+		return store.Row{}, store.ErrNotFound
+	}
+	return r, nil
+}
+
+func (s *fakeSession) Tx() fakeTx { return fakeTx{s} }
+
+func (s *fakeSession) Commit(_ context.Context, c *store.Completion) error {
+	if err := s.db.ask("commit"); err != nil {
+		return err
+	}
+	s.db.mu.Lock()
+	defer s.db.mu.Unlock()
+	row := *s.pending
+	if c != nil {
+		if c.Owner != row.Owner || row.State != store.Open {
+			return &driver.CommitError{Fate: driver.Lost}
+		}
+		row.State, row.Result = store.Done, slices.Clone(c.Result)
+	}
+	s.db.rows[s.key] = row
+	for _, e := range s.effects {
+		s.db.effects[e]++
+	}
+	s.release()
+	return nil
+}
+
+// release ends the transaction. db.mu is held.
+func (s *fakeSession) release() {
+	if s.pending != nil {
+		close(s.db.held[s.key])
+		delete(s.db.held, s.key)
+		s.pending = nil
+	}
+}
+
+func (s *fakeSession) Close(context.Context) {
+	s.db.mu.Lock()
+	defer s.db.mu.Unlock()
+	if s.done {
+		panic("closed twice")
+	}
+	s.done = true
+	s.release()
+	s.db.open--
+}
+
+// order and receipt are the events and results of the tests.
+type order struct {
+	ID     string
+	Amount int64
+	Try    int
+}
+
+type receipt struct{ Ref string }
+
+func orderSpec() Spec[order] {
+	return Spec[order]{
+		Name:   "orders.Place",
+		Window: time.Hour,
+		Key: func(o order) (string, error) {
+			var k KeyBuilder
+			k.String("ID", o.ID)
+			return k.Key()
+		},
+		Fingerprint: func(o order) string {
+			var f FingerprintBuilder
+			f.Int("Amount", o.Amount)
+			return f.Sum()
+		},
+		Attempt: func(o order) int { return o.Try },
+	}
+}
+
+// counter is a handler that counts its runs and writes one effect.
+type counter struct {
+	mu   sync.Mutex
+	n    int
+	fail func(n int) error // may also panic
+}
+
+func (c *counter) runs() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.n
+}
+
+func (c *counter) place(_ context.Context, tx fakeTx, o order) (receipt, error) {
+	c.mu.Lock()
+	c.n++
+	n := c.n
+	c.mu.Unlock()
+	tx.effect(o.ID)
+	if c.fail != nil {
+		if err := c.fail(n); err != nil {
+			return receipt{}, err
+		}
+	}
+	return receipt{fmt.Sprintf("%s#%d", o.ID, n)}, nil
+}
+
+func (c *counter) reserve(ctx context.Context, tx fakeTx, o order) error {
+	_, err := c.place(ctx, tx, o)
+	return err
+}
+
+// watcher keeps what an observer is told.
+type watcher struct {
+	mu   sync.Mutex
+	seen []Delivery
+}
+
+func (w *watcher) Observe(_ context.Context, d Delivery) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.seen = append(w.seen, d)
+}
+
+func (w *watcher) last(t *testing.T) Delivery {
+	t.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.seen) == 0 {
+		t.Fatal("nothing was observed")
+	}
+	return w.seen[len(w.seen)-1]
+}

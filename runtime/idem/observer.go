@@ -1,0 +1,52 @@
+package idem
+
+import (
+	"context"
+	"time"
+)
+
+// Outcome is how a delivery ended.
+type Outcome string
+
+// The outcomes.
+const (
+	// OutcomeExecuted is a delivery whose handler ran and whose transaction committed.
+	OutcomeExecuted Outcome = "executed"
+	// OutcomeDuplicate is a repeat: answered from the row, without running. Its share of all deliveries should be next
+	// to nothing; where it rises, acknowledgements come too late.
+	OutcomeDuplicate Outcome = "duplicate"
+	// OutcomeInProgress is a delivery that met another one of its key and did not see its end: see [InProgressError].
+	OutcomeInProgress Outcome = "in_progress"
+	// OutcomeMismatch is a repeat with another payload: see [ErrPayloadMismatch].
+	OutcomeMismatch Outcome = "mismatch"
+	// OutcomeError is any other delivery that returned an error, or panicked. Nothing of it remains, unless the error
+	// says otherwise.
+	OutcomeError Outcome = "error"
+)
+
+// Delivery is what an [Observer] is told.
+type Delivery struct {
+	Handler string
+	Outcome Outcome
+	// Attempt is the queue's delivery count, where the payload has one tagged; otherwise 0.
+	Attempt int
+	// Duration is the time from call to return.
+	Duration time.Duration
+	// Retries is how often the delivery began again: after a conflict, or after a rival that rolled back.
+	Retries int
+	// Err is the error returned. It is nil for OutcomeExecuted, and for OutcomeDuplicate unless the stored result could
+	// not be returned.
+	Err error
+}
+
+// Observer is told of every delivery when it has ended, in the goroutine that delivered. It should be quick: a repeat is
+// answered by the queue's clock.
+type Observer interface {
+	Observe(context.Context, Delivery)
+}
+
+// ObserverFunc is a function as an [Observer].
+type ObserverFunc func(context.Context, Delivery)
+
+// Observe calls f.
+func (f ObserverFunc) Observe(ctx context.Context, d Delivery) { f(ctx, d) }

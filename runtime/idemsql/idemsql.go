@@ -1,0 +1,95 @@
+package idemsql
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/idemgen/idemgen/runtime/idem"
+	"github.com/idemgen/idemgen/runtime/internal/driver"
+	"github.com/idemgen/idemgen/runtime/store"
+)
+
+// DBTX is what the store's statements run on: a connection or a transaction. It has the methods of sqlc's DBTX.
+type DBTX interface {
+	ExecContext(context.Context, string, ...any) (sql.Result, error)
+	PrepareContext(context.Context, string) (*sql.Stmt, error)
+	QueryContext(context.Context, string, ...any) (*sql.Rows, error)
+	QueryRowContext(context.Context, string, ...any) *sql.Row
+}
+
+// New guards handlers by the keys in db. s is the generated idemdb.Store. Every delivery takes one connection of db for
+// its length, so a handler that takes a second one from the same pool can starve it.
+//
+// On PostgreSQL transactions are READ COMMITTED whatever the server's default is; see [idem.WithIsolation]. On SQLite they
+// are what SQLite's are, serializable.
+func New(db *sql.DB, s store.Queries[DBTX], opts ...idem.Option) *idem.Guard[*sql.Tx] {
+	return idem.NewGuard(func(c driver.Config) (driver.Driver[*sql.Tx], error) {
+		switch {
+		case db == nil:
+			return nil, errors.New("idemsql.New: the database is nil")
+		case s == nil:
+			return nil, errors.New("idemsql.New: the store is nil")
+		}
+		e, err := engineOf(s.Engine())
+		if err != nil {
+			return nil, err
+		}
+		level, err := e.isolation(c.Isolation)
+		if err != nil {
+			return nil, err
+		}
+		return &database{db: db, queries: s, engine: e, options: sql.TxOptions{Isolation: level}}, nil
+	}, opts...)
+}
+
+// database is the driver.
+type database struct {
+	db      *sql.DB
+	queries store.Queries[DBTX]
+	engine  engine
+	options sql.TxOptions
+}
+
+// engine is what differs between the databases behind database/sql.
+type engine interface {
+	isolation(sql.IsolationLevel) (sql.IsolationLevel, error)
+	classify(error) driver.Class
+	// claim runs a claim or a take-over in s.tx, where it waits for a rival at most for wait.
+	claim(ctx context.Context, s *session, wait waiting) (int64, error)
+	// commit commits s.tx, whose claim is completed.
+	commit(ctx context.Context, s *session) error
+	// rolledBack reports whether the connection can be used after ROLLBACK has been answered with err.
+	rolledBack(err error) bool
+}
+
+func engineOf(e store.Engine) (engine, error) {
+	switch e {
+	case store.PostgreSQL:
+		return postgresql{}, nil
+	case store.SQLite:
+		return sqlite{}, nil
+	default:
+		return nil, fmt.Errorf("idemsql.New: the store was generated for engine=%s, which this version of the runtime does not know", e)
+	}
+}
+
+// ClaimCompletes is false: see the package comment.
+func (d *database) ClaimCompletes() bool { return false }
+
+func (d *database) Acquire(ctx context.Context) (driver.Session[*sql.Tx], error) {
+	conn, err := d.db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &session{db: d, conn: conn}, nil
+}
+
+func (d *database) Classify(err error) driver.Class {
+	var busy *driver.BusyError
+	if errors.As(err, &busy) {
+		return driver.Busy
+	}
+	return d.engine.classify(err)
+}

@@ -1,0 +1,83 @@
+package idemsql
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/idemgen/idemgen/runtime/internal/driver"
+)
+
+// postgresql is PostgreSQL behind any database/sql driver whose errors have SQLState.
+type postgresql struct{}
+
+// The wait for a rival is bounded by lock_timeout, for the claim alone: the handler's statements have the user's value
+// again. It is kept in a setting of our own, for the length of the transaction.
+const (
+	boundLock = `SELECT set_config('idemgen.lock_timeout', current_setting('lock_timeout'), true), set_config('lock_timeout', $1, true)`
+	freeLock  = `SELECT set_config('lock_timeout', current_setting('idemgen.lock_timeout'), true)`
+)
+
+// abortedState is the answer to every statement of a transaction that an earlier error has aborted. PostgreSQL, Appendix
+// A, class 25.
+const abortedState = "25P02"
+
+func (postgresql) isolation(level sql.IsolationLevel) (sql.IsolationLevel, error) {
+	switch level {
+	case sql.LevelDefault:
+		return sql.LevelReadCommitted, nil
+	case sql.LevelReadUncommitted, sql.LevelReadCommitted, sql.LevelRepeatableRead, sql.LevelSerializable:
+		return level, nil
+	default:
+		return 0, fmt.Errorf("idem.WithIsolation(%s): PostgreSQL has no such level", level)
+	}
+}
+
+func (postgresql) classify(err error) driver.Class {
+	switch state := driver.SQLState(err); {
+	case driver.ConflictState(state):
+		return driver.Conflict
+	case driver.LockTimeoutState(state):
+		return driver.Busy
+	default:
+		return driver.Other
+	}
+}
+
+func (postgresql) claim(ctx context.Context, s *session, w waiting) (int64, error) {
+	bounded, cancel := driver.BoundWait(ctx, w.wait)
+	defer cancel()
+	n, err := func() (int64, error) {
+		timeout := strconv.FormatInt(max(w.wait.Milliseconds(), 1), 10) // 0 would be for ever
+		if _, err := s.tx.ExecContext(bounded, boundLock, timeout); err != nil {
+			return 0, err
+		}
+		n, err := w.run(bounded)
+		if err != nil {
+			return 0, err
+		}
+		_, err = s.tx.ExecContext(bounded, freeLock)
+		return n, err
+	}()
+	return n, driver.WaitError(ctx, bounded, err)
+}
+
+func (postgresql) commit(_ context.Context, s *session) error {
+	err := s.end((*sql.Tx).Commit)
+	state := driver.SQLState(err)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, sql.ErrTxDone):
+		return &driver.CommitError{Fate: driver.Lost, Err: err}
+	case state != "" && !driver.CommitUnknownState(state):
+		return err
+	default:
+		s.discard()
+		return &driver.CommitError{Fate: driver.Unknown, Err: err}
+	}
+}
+
+func (postgresql) rolledBack(err error) bool { return err == nil }

@@ -1,0 +1,128 @@
+package idemsql
+
+import (
+	"context"
+	"database/sql"
+	sqldriver "database/sql/driver"
+	"errors"
+	"time"
+
+	"github.com/idemgen/idemgen/runtime/internal/driver"
+	"github.com/idemgen/idemgen/runtime/store"
+)
+
+// session is one connection for one attempt.
+type session struct {
+	db   *database
+	conn *sql.Conn
+	tx   *sql.Tx // nil outside of a transaction
+	stop context.CancelFunc
+}
+
+// waiting is a claim or a take-over that may wait for a rival.
+type waiting struct {
+	wait time.Duration
+	run  func(context.Context) (int64, error)
+}
+
+// begin opens the transaction on a context of its own: database/sql would roll back behind our back when the caller's
+// ends. Only while BEGIN itself is on its way the caller's end counts.
+func (s *session) begin(ctx context.Context) error {
+	own, stop := context.WithCancel(context.WithoutCancel(ctx))
+	unwatch := context.AfterFunc(ctx, stop)
+	tx, err := s.conn.BeginTx(own, &s.db.options)
+	watched := unwatch()
+	if err != nil {
+		stop()
+		return err
+	}
+	s.tx, s.stop = tx, stop
+	if !watched {
+		return ctx.Err()
+	}
+	return nil
+}
+
+// end ends the transaction for database/sql by Commit or Rollback, bounded.
+func (s *session) end(how func(*sql.Tx) error) error {
+	bound := time.AfterFunc(driver.EndTimeout, s.stop)
+	err := how(s.tx)
+	bound.Stop()
+	s.stop()
+	s.tx = nil
+	return err
+}
+
+// rollback ends the transaction, if there is one. A connection that is not certainly out of it is discarded.
+func (s *session) rollback() error {
+	if s.tx == nil {
+		return nil
+	}
+	err := s.end((*sql.Tx).Rollback)
+	if errors.Is(err, sql.ErrTxDone) || s.db.engine.rolledBack(err) {
+		return nil
+	}
+	s.discard()
+	return err
+}
+
+// discard has database/sql close the connection when it is given back.
+func (s *session) discard() {
+	// The error is the one that is passed in: it is the way to say so.
+	_ = s.conn.Raw(func(any) error { return sqldriver.ErrBadConn })
+}
+
+func (s *session) Claim(ctx context.Context, c store.Claim, wait time.Duration) (bool, error) {
+	return s.claim(ctx, wait, func(ctx context.Context) (int64, error) {
+		return s.db.queries.Claim(ctx, s.tx, c)
+	})
+}
+
+func (s *session) TakeOver(ctx context.Context, c store.Claim, seen store.Owner, wait time.Duration) (bool, error) {
+	return s.claim(ctx, wait, func(ctx context.Context) (int64, error) {
+		return s.db.queries.TakeOver(ctx, s.tx, c, seen)
+	})
+}
+
+func (s *session) claim(ctx context.Context, wait time.Duration, run func(context.Context) (int64, error)) (bool, error) {
+	if err := s.begin(ctx); err != nil {
+		return false, err
+	}
+	n, err := s.db.engine.claim(ctx, s, waiting{wait, run})
+	return err == nil && n == 1, err
+}
+
+func (s *session) Lookup(ctx context.Context, handler, key string) (store.Row, error) {
+	if err := s.rollback(); err != nil {
+		return store.Row{}, err
+	}
+	return s.db.queries.Lookup(ctx, s.conn, handler, key)
+}
+
+func (s *session) Tx() *sql.Tx { return s.tx }
+
+func (s *session) Commit(ctx context.Context, c *store.Completion) error {
+	ctx, cancel := driver.Detach(ctx)
+	defer cancel()
+	if c != nil {
+		n, err := s.db.queries.Complete(ctx, s.tx, *c)
+		switch {
+		case errors.Is(err, sql.ErrTxDone):
+			return &driver.CommitError{Fate: driver.Lost, Err: err}
+		case driver.SQLState(err) == abortedState:
+			return &driver.CommitError{Fate: driver.Aborted, Err: err}
+		case err != nil:
+			return err
+		case n != 1:
+			return &driver.CommitError{Fate: driver.Lost, Err: errors.New("the claim is gone")}
+		}
+	}
+	return s.db.engine.commit(ctx, s)
+}
+
+func (s *session) Close(context.Context) {
+	// What is wrong with a connection is known by now: it is discarded where it could not be rolled back, and the
+	// database rolls back what a closed connection has left.
+	_ = s.rollback()
+	_ = s.conn.Close()
+}

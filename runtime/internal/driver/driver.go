@@ -1,0 +1,51 @@
+package driver
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/idemgen/idemgen/runtime/store"
+)
+
+// Config is what the guard's options ask of a driver.
+type Config struct {
+	// Isolation is the isolation level of every transaction. LevelDefault leaves the choice to the driver: READ
+	// COMMITTED where the database has it.
+	Isolation sql.IsolationLevel
+}
+
+// Driver opens sessions on one database.
+type Driver[Tx any] interface {
+	// ClaimCompletes reports whether a claim may be written as store.Done at once, where no result is to be added to
+	// it: only where the handler cannot end the transaction behind the driver's back.
+	ClaimCompletes() bool
+	// Acquire takes a connection. It waits for one until ctx is done.
+	Acquire(ctx context.Context) (Session[Tx], error)
+	// Classify tells what class an error is of, by its code and never by its text. It looks into wrapped errors, so
+	// that it can be asked about the error of a handler.
+	Classify(err error) Class
+}
+
+// Session is one connection for the length of one attempt. Its methods are called in the order of the engine: Claim;
+// then, where the key is not claimed, Lookup and perhaps TakeOver; then, where it is, Tx and Commit; Close in any case.
+// It is not safe for concurrent use.
+type Session[Tx any] interface {
+	// Claim begins the transaction and inserts the row. It reports whether the row is this claim's own. Where a rival's
+	// transaction holds the key it waits for its end, at most for wait, and for 0 as short as the engine can.
+	Claim(ctx context.Context, c store.Claim, wait time.Duration) (bool, error)
+	// Lookup rolls the transaction back and reads the row of the key outside of it, so that the row of a rival that
+	// committed meanwhile is seen at every isolation level. It returns store.ErrNotFound where there is none.
+	Lookup(ctx context.Context, handler, key string) (store.Row, error)
+	// TakeOver begins a new transaction after Lookup and claims the expired row of the owner seen.
+	TakeOver(ctx context.Context, c store.Claim, seen store.Owner, wait time.Duration) (bool, error)
+	// Tx is the transaction that holds the claim, as the handler gets it.
+	Tx() Tx
+	// Commit completes the claim, where a completion is given, and commits: the caller's cancellation no longer
+	// counts, a bound of its own does. A *CommitError says what became of the transaction; any other error means that
+	// it did not commit.
+	Commit(ctx context.Context, c *store.Completion) error
+	// Close rolls back what is not committed, whatever the state of ctx, makes the transaction unusable and gives the
+	// connection back. A connection that cannot be rolled back is closed instead, which has the database do it.
+	Close(ctx context.Context)
+}

@@ -1,0 +1,103 @@
+package driver
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Class is what an error means for the next step.
+type Class int
+
+const (
+	// Other errors are final for the attempt.
+	Other Class = iota
+	// Conflict is a transaction that lost against another one and may run again from the start: a serialization
+	// failure or a deadlock.
+	Conflict
+	// Locked is a database that another connection is writing to, SQLite's BUSY and LOCKED: perhaps a rival with the
+	// same key, perhaps not.
+	Locked
+	// Busy is a rival with the same key that still ran when the wait for it was over.
+	Busy
+)
+
+// BusyError is an error of class Busy that no code tells: the bound of the wait passed on this side.
+type BusyError struct{ Err error }
+
+func (e *BusyError) Error() string {
+	return "no end of the rival's transaction in time: " + e.Err.Error()
+}
+
+// Unwrap returns the database's or the context's error.
+func (e *BusyError) Unwrap() error { return e.Err }
+
+// Fate is what became of a transaction that did not commit as it should.
+type Fate int
+
+const (
+	// Aborted is a transaction that the database rolled back, or was about to, because of an error that the handler
+	// did not return.
+	Aborted Fate = iota
+	// Lost is a transaction that ended before its time, one way or the other.
+	Lost
+	// Unknown is a COMMIT without an answer.
+	Unknown
+)
+
+// CommitError is what Session.Commit returns where the transaction ended, or may have ended, in an unforeseen way.
+type CommitError struct {
+	Fate Fate
+	Err  error // the cause; nil where it is not known
+}
+
+func (e *CommitError) Error() string {
+	var what string
+	switch e.Fate {
+	case Aborted:
+		what = "the transaction was aborted"
+	case Lost:
+		what = "the transaction ended before its time"
+	case Unknown:
+		what = "COMMIT was not answered"
+	default:
+		what = fmt.Sprintf("fate %d", int(e.Fate))
+	}
+	if e.Err == nil {
+		return what
+	}
+	return what + ": " + e.Err.Error()
+}
+
+// Unwrap returns the cause.
+func (e *CommitError) Unwrap() error { return e.Err }
+
+// ConflictState reports whether a SQLSTATE stands for a transaction that may run again from the start.
+// PostgreSQL, Appendix A, class 40.
+func ConflictState(state string) bool {
+	return state == "40001" || state == "40P01"
+}
+
+// LockTimeoutState reports whether a SQLSTATE stands for a lock_timeout that passed. PostgreSQL, Appendix A, class 55.
+func LockTimeoutState(state string) bool { return state == "55P03" }
+
+// cancelledState is a statement that was cancelled, mostly by statement_timeout. PostgreSQL, Appendix A, class 57.
+const cancelledState = "57014"
+
+// CommitUnknownState reports whether a SQLSTATE as the answer to a COMMIT leaves open whether it took place: a backend
+// that is shut down while it waits for its standby has committed, and class 08 and 40003 say so by their definition.
+func CommitUnknownState(state string) bool {
+	switch state {
+	case "40003", "57P01", "57P02", "57P03":
+		return true
+	}
+	return len(state) == 5 && state[:2] == "08"
+}
+
+// SQLState returns the SQLSTATE that err or an error that it wraps carries, or "".
+func SQLState(err error) string {
+	var coded interface{ SQLState() string }
+	if !errors.As(err, &coded) {
+		return ""
+	}
+	return coded.SQLState()
+}
