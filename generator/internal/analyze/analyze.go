@@ -1,0 +1,217 @@
+package analyze
+
+import (
+	"cmp"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/idemgen/idemgen/generator/internal/diag"
+	"github.com/idemgen/idemgen/generator/internal/directive"
+	"github.com/idemgen/idemgen/generator/internal/load"
+	"github.com/idemgen/idemgen/generator/internal/model"
+)
+
+// Analyze resolves directives, tags and types. It returns nil where diags is not empty.
+func Analyze(prog *load.Program, diags *diag.List) *model.Program {
+	if prog == nil {
+		return nil
+	}
+	a := &analyzer{
+		prog:     prog,
+		diags:    diags,
+		tags:     map[*types.Var]fieldTag{},
+		untagged: map[types.Type]bool{},
+	}
+	var scans []*scan
+	for _, p := range prog.Packages {
+		a.readTags(p)
+	}
+	for _, p := range prog.Packages {
+		if s := a.scan(p); s != nil {
+			scans = append(scans, s)
+		}
+	}
+	slices.SortStableFunc(scans, func(x, y *scan) int { return strings.Compare(x.Path, y.Path) })
+
+	stores := a.stores(scans)
+	a.checkNames(scans)
+	if diags.Len() > 0 {
+		return nil
+	}
+
+	out := &model.Program{Stores: stores}
+	for _, s := range scans {
+		if len(s.handlers) > 0 {
+			out.Packages = append(out.Packages, s.out)
+		}
+	}
+	out.Orphans = a.orphans(scans, stores)
+	return out
+}
+
+// An analyzer is one run over a program.
+type analyzer struct {
+	prog  *load.Program
+	diags *diag.List
+	// tags has the fields of the packages of the run whose tags mention us; a field of any other package has only its
+	// tag's value.
+	tags map[*types.Var]fieldTag
+	// untagged are types from which no tag can be reached.
+	untagged map[types.Type]bool
+}
+
+// A fieldTag is a field's tag, parsed from its literal.
+type fieldTag struct {
+	tag directive.Tag
+	ok  bool
+}
+
+// A scan is one package under analysis.
+type scan struct {
+	a *analyzer
+	*load.Package
+	settings *directive.Placed // its //idem:package, or nil
+	handlers []*handler        // by position; without the copies that a decorator gets from embedded interfaces
+	out      *model.Package
+}
+
+// position translates a position of the program's file set.
+func (a *analyzer) position(pos token.Pos) token.Position { return a.prog.Fset.Position(pos) }
+
+// scan collects the handlers of a package.
+func (a *analyzer) scan(p *load.Package) *scan {
+	if p.Types == nil || p.Info == nil {
+		a.diags.Add(token.Position{Filename: p.Dir}, codeUnresolved, "see what go build says about it",
+			"package %s could not be type-checked", p.Path)
+		return nil
+	}
+	s := &scan{a: a, Package: p, out: &model.Package{
+		Name:           p.Name,
+		Path:           p.Path,
+		Dir:            p.Dir,
+		Types:          p.Types,
+		Module:         p.Module,
+		Constraint:     p.Constraint,
+		RuntimeMissing: p.RuntimeMissing,
+	}}
+	var placed []directive.Placed
+	for _, f := range p.Files {
+		if f.Syntax != nil && f.Name != p.Own {
+			placed = append(placed, directive.File(a.prog.Fset, f.Syntax, a.diags)...)
+		}
+	}
+	slices.SortStableFunc(placed, func(x, y directive.Placed) int { return byPosition(x.Pos, y.Pos) })
+	for i := range placed {
+		switch d := placed[i]; d.Verb {
+		case "package":
+			s.setPackage(&d)
+		case "handler":
+			if h := s.handler(d); h != nil {
+				s.handlers = append(s.handlers, h)
+			}
+		}
+	}
+	slices.SortStableFunc(s.handlers, func(x, y *handler) int { return byPosition(x.Pos, y.Pos) })
+	s.group()
+	return s
+}
+
+// setPackage takes a //idem:package, of which there may be one.
+func (s *scan) setPackage(d *directive.Placed) {
+	if s.settings != nil {
+		s.a.diags.Add(d.Pos, codePackage, "put all arguments on one of the two lines and remove the other",
+			"package %s has a second //idem:package; the first is at %s", s.Name, near(d.Pos, s.settings.Pos))
+		return
+	}
+	s.settings = d
+}
+
+// readTags parses every tag of the package that mentions us, so that a faulty one is reported even where no handler
+// takes its struct.
+func (a *analyzer) readTags(p *load.Package) {
+	if p.Info == nil {
+		return
+	}
+	for _, f := range p.Files {
+		if f.Syntax == nil || f.Name == p.Own {
+			continue
+		}
+		ast.Inspect(f.Syntax, func(n ast.Node) bool {
+			if st, ok := n.(*ast.StructType); ok && st.Fields != nil {
+				for _, field := range st.Fields.List {
+					a.readTag(p, field)
+				}
+			}
+			return true
+		})
+	}
+}
+
+func (a *analyzer) readTag(p *load.Package, field *ast.Field) {
+	if field.Tag == nil || !strings.Contains(field.Tag.Value, "idem") {
+		return
+	}
+	tag, ok := directive.ParseTag(field.Tag, a.prog.Fset, a.diags)
+	names := field.Names
+	if len(names) == 0 {
+		if name := embeddedName(field.Type); name != nil {
+			names = []*ast.Ident{name}
+		}
+	}
+	for _, name := range names {
+		if v, isVar := p.Info.Defs[name].(*types.Var); isVar {
+			a.tags[v] = fieldTag{tag, ok}
+		}
+	}
+}
+
+// embeddedName is the identifier that names an embedded field.
+func embeddedName(e ast.Expr) *ast.Ident {
+	switch e := e.(type) {
+	case *ast.Ident:
+		return e
+	case *ast.StarExpr:
+		return embeddedName(e.X)
+	case *ast.SelectorExpr:
+		return e.Sel
+	case *ast.IndexExpr:
+		return embeddedName(e.X)
+	case *ast.IndexListExpr:
+		return embeddedName(e.X)
+	case *ast.ParenExpr:
+		return embeddedName(e.X)
+	default:
+		return nil
+	}
+}
+
+// tag returns the idem tag of a struct's field, given the tag's value.
+func (a *analyzer) tag(v *types.Var, value string) (directive.Tag, bool) {
+	if t, known := a.tags[v.Origin()]; known {
+		return t.tag, t.ok
+	}
+	if !strings.Contains(value, "idem") {
+		return directive.Tag{}, false
+	}
+	return directive.ParseTagValue(value, a.position(v.Pos()), a.diags)
+}
+
+// near writes a position as seen from another: relative to the other's folder, so that no message holds a machine's path.
+func near(from, to token.Position) string {
+	if rel, err := filepath.Rel(filepath.Dir(from.Filename), to.Filename); err == nil {
+		to.Filename = filepath.ToSlash(rel)
+	}
+	return to.String()
+}
+
+func byPosition(a, b token.Position) int {
+	return cmp.Or(
+		strings.Compare(a.Filename, b.Filename),
+		cmp.Compare(a.Line, b.Line),
+		cmp.Compare(a.Column, b.Column),
+	)
+}

@@ -1,0 +1,183 @@
+package analyze
+
+import (
+	"encoding/json"
+	"errors"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/idemgen/idemgen/generator/internal/model"
+)
+
+// sqlcFiles are the names under which sqlc looks for its configuration, in its order.
+var sqlcFiles = []string{"sqlc.yaml", "sqlc.yml", "sqlc.json"}
+
+// A sqlcConfig is what we read of a user's sqlc configuration, of version 1 or 2. It is never written.
+type sqlcConfig struct {
+	file   string
+	blocks []sqlcBlock
+}
+
+// A sqlcBlock is one package that sqlc makes.
+type sqlcBlock struct {
+	engine string
+	driver model.Driver // empty where the block makes no Go, or Go for another driver
+}
+
+// sqlc reads the nearest configuration from the package's folder up to the module's root; nil for none. Ours in idemdb is
+// not the user's. A faulty one is reported.
+func (s *scan) sqlc() (*sqlcConfig, bool) {
+	for dir := s.Dir; ; dir = filepath.Dir(dir) {
+		for _, name := range sqlcFiles {
+			file := filepath.Join(dir, name)
+			if info, err := os.Stat(file); err != nil || info.IsDir() || ownHeader(file) {
+				continue
+			}
+			conf, err := readSQLC(file)
+			if err != nil {
+				s.a.diags.Add(token.Position{Filename: file}, codeSQLCConfig,
+					"correct it; sqlc itself reads it too", "sqlc's configuration cannot be read: %s", s.reason(err))
+				return nil, false
+			}
+			return conf, true
+		}
+		if dir == s.Module.Dir || dir == filepath.Dir(dir) || len(dir) < len(s.Module.Dir) {
+			return nil, true
+		}
+	}
+}
+
+// sqlcFile is the part of the configuration's form that we need, of both versions.
+type sqlcFile struct {
+	Version any          `yaml:"version" json:"version"`
+	SQL     []sqlcV2     `yaml:"sql" json:"sql"`
+	V1      []sqlcGoCode `yaml:"packages" json:"packages"`
+}
+
+type sqlcV2 struct {
+	Engine string `yaml:"engine" json:"engine"`
+	Gen    struct {
+		Go *sqlcGoCode `yaml:"go" json:"go"`
+	} `yaml:"gen" json:"gen"`
+}
+
+type sqlcGoCode struct {
+	Engine     string `yaml:"engine" json:"engine"` // version 1
+	SQLPackage string `yaml:"sql_package" json:"sql_package"`
+}
+
+func readSQLC(file string) (*sqlcConfig, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	var f sqlcFile
+	if filepath.Ext(file) == ".json" {
+		err = json.Unmarshal(data, &f)
+	} else {
+		err = yaml.Unmarshal(data, &f)
+	}
+	if err != nil {
+		return nil, oneLine(err)
+	}
+	conf := &sqlcConfig{file: file}
+	for _, b := range f.SQL {
+		block := sqlcBlock{engine: b.Engine}
+		if b.Gen.Go != nil {
+			block.driver = driverOf(b.Gen.Go.SQLPackage)
+		}
+		conf.blocks = append(conf.blocks, block)
+	}
+	for _, b := range f.V1 {
+		block := sqlcBlock{engine: b.Engine, driver: driverOf(b.SQLPackage)}
+		if block.engine == "" {
+			block.engine = postgresql // version 1's default
+		}
+		conf.blocks = append(conf.blocks, block)
+	}
+	return conf, nil
+}
+
+// driverOf translates sqlc's sql_package.
+func driverOf(sqlPackage string) model.Driver {
+	switch sqlPackage {
+	case "", "database/sql":
+		return model.SQL
+	case "pgx/v5":
+		return model.PGX
+	default:
+		return ""
+	}
+}
+
+// engines are the engines of all blocks, each once, in order.
+func (c *sqlcConfig) engines() []string {
+	var out []string
+	for _, b := range c.blocks {
+		if b.engine != "" && !slices.Contains(out, b.engine) {
+			out = append(out, b.engine)
+		}
+	}
+	return out
+}
+
+// engine is the one that the blocks leave for a driver; empty where they leave none or several.
+func (c *sqlcConfig) engine(driver model.Driver) string {
+	engines := c.engines()
+	if len(engines) > 1 {
+		engines = nil
+		for _, b := range c.blocks {
+			if b.driver == driver && b.engine != "" && !slices.Contains(engines, b.engine) {
+				engines = append(engines, b.engine)
+			}
+		}
+	}
+	if len(engines) != 1 {
+		return ""
+	}
+	return engines[0]
+}
+
+// checkSchema checks that the paths of schema= are there. The schema itself is read by sqlc.
+func (s *scan) checkSchema() bool {
+	arg, ok := s.settingsArg("schema")
+	if !ok {
+		return true
+	}
+	good := true
+	offset := 0
+	for item := range strings.SplitSeq(arg.Value, ",") {
+		pos := shift(arg.ValuePos, offset)
+		offset += len(item) + 1
+		item = strings.TrimSpace(item)
+		if item == "" {
+			continue
+		}
+		file := filepath.FromSlash(item)
+		if !filepath.IsAbs(file) {
+			file = filepath.Join(s.Dir, file)
+		}
+		_, err := os.Stat(file)
+		if err == nil {
+			continue
+		}
+		good = false
+		if errors.Is(err, fs.ErrNotExist) {
+			s.a.diags.Add(pos, codeSchema, "write the path relative to the package's folder", "schema=%s: there is no %s", arg.Value, s.relative(file))
+		} else {
+			s.a.diags.Add(pos, codeSchema, "make it readable", "schema=%s: %s", arg.Value, s.reason(err))
+		}
+	}
+	return good
+}
+
+// oneLine puts an error of several lines on one.
+func oneLine(err error) error {
+	return errors.New(strings.Join(strings.Fields(err.Error()), " "))
+}

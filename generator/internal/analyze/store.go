@@ -1,0 +1,238 @@
+package analyze
+
+import (
+	"fmt"
+	"go/token"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/idemgen/idemgen/generator/internal/model"
+)
+
+// The engines, by sqlc's names.
+const (
+	postgresql = "postgresql"
+	sqlite     = "sqlite"
+)
+
+// defaultTable is the name of the table of keys.
+const defaultTable = "idempotency_keys"
+
+// A choice is a package's wish for its store, before it is known who shares it.
+type choice struct {
+	scan  *scan
+	store model.Store
+	// explicit says that out= names the folder.
+	explicit bool
+	tablePos token.Position
+}
+
+// stores gives every package its store. Packages that name no folder get the nearest one above, be it there already or
+// planned by this run, and else one of their own.
+func (a *analyzer) stores(scans []*scan) []*model.Store {
+	var choices []*choice
+	for _, s := range scans {
+		if len(s.handlers) == 0 {
+			continue
+		}
+		if c := a.choose(s); c != nil {
+			choices = append(choices, c)
+		}
+	}
+	// Named folders first, then from the module's root downwards: a package finds what those above it have planned.
+	planned := map[string]bool{}
+	for _, dir := range a.prog.OwnStores {
+		planned[dir] = true
+	}
+	for _, c := range choices {
+		if c.explicit {
+			planned[c.store.Dir] = true
+		}
+	}
+	byDepth := slices.Clone(choices)
+	slices.SortStableFunc(byDepth, func(x, y *choice) int {
+		return strings.Count(x.scan.Dir, string(filepath.Separator)) - strings.Count(y.scan.Dir, string(filepath.Separator))
+	})
+	for _, c := range byDepth {
+		if !c.explicit {
+			c.store.Dir = nearestStore(c.scan, planned)
+			planned[c.store.Dir] = true
+		}
+	}
+	return a.share(choices)
+}
+
+// choose settles engine, driver, table and an explicit folder for one package.
+func (a *analyzer) choose(s *scan) *choice {
+	c := &choice{scan: s, store: model.Store{Pos: s.storePos()}}
+	driver, ok := s.driver()
+	if !ok {
+		return nil
+	}
+	c.store.Driver = driver
+	ok = s.chooseEngine(&c.store)
+	ok = s.chooseTable(c) && ok
+	ok = s.checkSchema() && ok
+	ok = s.chooseOut(c) && ok
+	if !ok {
+		return nil
+	}
+	return c
+}
+
+// storePos is where the package says what its store is: its directive, or its first handler.
+func (s *scan) storePos() token.Position {
+	if s.settings != nil {
+		return s.settings.Pos
+	}
+	return s.handlers[0].Pos
+}
+
+// driver is the one that the handlers' transactions need; it reports two. Where no handler has a transaction, that has
+// been reported.
+func (s *scan) driver() (model.Driver, bool) {
+	var first *handler
+	ok := true
+	for _, h := range s.handlers {
+		switch {
+		case h.driver == "":
+		case first == nil:
+			first = h
+		case first.driver != h.driver:
+			s.a.diags.Add(h.txPos, codeTwoDrivers, "use one driver in a package, or move one of the handlers to another package",
+				"%s takes a transaction of %s, and %s at %s one of %s; a package has one store, and a store one driver",
+				h.Source, driverText(h.driver), first.Source, near(h.txPos, first.txPos), driverText(first.driver))
+			ok = false
+		}
+	}
+	if first == nil {
+		return "", false
+	}
+	return first.driver, ok
+}
+
+func driverText(d model.Driver) string {
+	if d == model.PGX {
+		return "pgx"
+	}
+	return "database/sql"
+}
+
+// chooseEngine takes the engine from the directive, else from sqlc's configuration, else from the handlers.
+func (s *scan) chooseEngine(st *model.Store) bool {
+	conf, ok := s.sqlc()
+	arg, given := s.settingsArg("engine")
+	switch {
+	case given:
+		st.Engine = arg.Value
+		if ok && conf != nil && !slices.Contains(conf.engines(), arg.Value) && len(conf.engines()) > 0 {
+			s.a.diags.Add(arg.ValuePos, codeOtherEngine, "leave out engine=, which then comes from there, or correct one of the two",
+				"engine=%s is not the engine of %s, which says %s", arg.Value, s.relative(conf.file), strings.Join(conf.engines(), ", "))
+			return false
+		}
+	case !ok:
+		return false
+	case conf != nil:
+		st.Engine = conf.engine(st.Driver)
+	}
+	if st.Engine == "" && st.Driver == model.PGX {
+		st.Engine = postgresql
+	}
+	switch st.Engine {
+	case "":
+		why := ""
+		if conf != nil {
+			why = fmt.Sprintf(", and %s has several engines", s.relative(conf.file))
+		}
+		s.a.diags.Add(s.enginePos(), codeNoEngine, "say it: //idem:package engine=postgresql, or engine=sqlite",
+			"a *sql.Tx does not tell which database engine package %s uses%s", s.Name, why)
+		return false
+	case postgresql, sqlite:
+	default:
+		pos := s.enginePos()
+		from := ""
+		if conf != nil && !given {
+			from = " of " + s.relative(conf.file)
+		}
+		s.a.diags.Add(pos, codeEngine, "idemgen supports postgresql and sqlite; say which with //idem:package engine=",
+			"engine %s%s is not supported yet", st.Engine, from)
+		return false
+	}
+	if st.Engine == sqlite && st.Driver == model.PGX {
+		h := s.handlers[slices.IndexFunc(s.handlers, func(h *handler) bool { return h.driver == model.PGX })]
+		s.a.diags.Add(h.txPos, codeEngineDriver, "take tx *sql.Tx, or correct the engine",
+			"%s takes a transaction of pgx, which is for PostgreSQL, and the engine is sqlite", h.Source)
+		return false
+	}
+	return true
+}
+
+// enginePos is where an engine would be said.
+func (s *scan) enginePos() token.Position {
+	if arg, ok := s.settingsArg("engine"); ok {
+		return arg.ValuePos
+	}
+	if s.settings != nil {
+		return s.settings.Pos
+	}
+	for _, h := range s.handlers {
+		if h.driver == model.SQL {
+			return h.txPos
+		}
+	}
+	return s.handlers[0].Pos
+}
+
+// relative writes a path as seen from the package's folder.
+func (s *scan) relative(path string) string {
+	if rel, err := filepath.Rel(s.Dir, path); err == nil {
+		path = rel
+	}
+	return filepath.ToSlash(path)
+}
+
+// maxIdentifier is PostgreSQL's limit; longer names are cut there without an error.
+const maxIdentifier = 63
+
+// indexSuffix is what package sqlcode puts behind the table's name for its index.
+const indexSuffix = "_expires_at"
+
+var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// chooseTable takes the table's name.
+func (s *scan) chooseTable(c *choice) bool {
+	c.store.Table, c.tablePos = defaultTable, c.store.Pos
+	arg, ok := s.settingsArg("table")
+	if !ok {
+		return true
+	}
+	c.tablePos = arg.ValuePos
+	fail := func(hint, format string, args ...any) bool {
+		s.a.diags.Add(arg.ValuePos, codeTable, hint, format, args...)
+		return false
+	}
+	schema, table, qualified := strings.Cut(arg.Value, ".")
+	if !qualified {
+		schema, table = "", arg.Value
+	}
+	const form = "write letters, digits and _, as in table=idempotency_keys or table=billing.idempotency_keys"
+	switch {
+	case !identifier.MatchString(table) || qualified && !identifier.MatchString(schema):
+		return fail(form, "table=%s is not the name of a table", arg.Value)
+	case len(table)+len(indexSuffix) > maxIdentifier:
+		return fail(fmt.Sprintf("use at most %d letters", maxIdentifier-len(indexSuffix)),
+			"the table name %s is too long: its index, %s%s, has more than the %d bytes of an identifier", table, table, indexSuffix, maxIdentifier)
+	case len(schema) > maxIdentifier:
+		return fail(fmt.Sprintf("use at most %d letters", maxIdentifier), "the schema name %s is too long", schema)
+	case c.store.Engine == sqlite && qualified:
+		return fail("leave out the schema: table="+table, "SQLite has no schemas: table=%s", arg.Value)
+	case c.store.Engine == sqlite && strings.HasPrefix(strings.ToLower(table), "sqlite_"):
+		return fail("choose another name", "SQLite keeps names that begin with sqlite_ for itself: table=%s", arg.Value)
+	case c.store.Engine == postgresql && strings.HasPrefix(strings.ToLower(schema), "pg_"):
+		return fail("choose another schema", "PostgreSQL keeps schemas that begin with pg_ for itself: table=%s", arg.Value)
+	}
+	c.store.Schema, c.store.Table = schema, table
+	return true
+}

@@ -1,0 +1,45 @@
+package diag
+
+// analyzeMeanings are the codes of package analyze.
+var analyzeMeanings = []Meaning{
+	{"IDEM200", "a type that a handler needs does not type-check"},
+	{"IDEM201", "a handler, its receiver or its interface is generic"},
+	{"IDEM202", "a handler is variadic"},
+	{"IDEM203", "a handler has no `context.Context`, or more than one"},
+	{"IDEM204", "a handler has no transaction parameter; leases are not supported yet"},
+	{"IDEM205", "a handler takes more than one transaction"},
+	{"IDEM206", "a handler takes a database handle that the key's transaction cannot be passed as"},
+	{"IDEM207", "a handler returns neither `error` nor `(R, error)`"},
+	{"IDEM208", "a handler returns `(bool, error)`, which says whether to retry; errors say that"},
+	{"IDEM209", "the annotated declaration cannot be wrapped: it has no name, or its interface cannot be implemented"},
+	{"IDEM210", "a handler has no payload"},
+	{"IDEM211", "more than one parameter has a key, so it is not clear which one is the payload"},
+	{"IDEM212", "a handler takes a broker's message; decode it first"},
+	{"IDEM213", "a handler takes a slice; batches are not supported yet"},
+	{"IDEM214", "a package has more than one `//idem:package`"},
+
+	{"IDEM230", "a handler has no key: neither tags nor `key=`"},
+	{"IDEM231", "a handler has both `key=` and key tags"},
+	{"IDEM233", "a path in `key=` leads nowhere"},
+	{"IDEM234", "a path in `key=` fits more than one parameter"},
+	{"IDEM235", "`key=` names one value twice"},
+	{"IDEM236", "a type cannot be part of a key"},
+	{"IDEM237", "a time is in a key or fingerprint without `utc`"},
+	{"IDEM238", "a bool is in a key without `allowzero`"},
+	{"IDEM239", "a tagged field cannot be reached from the handler's package"},
+	{"IDEM240", "a key has something of one delivery in it, such as the attempt"},
+	{"IDEM241", "`utc` stands on something that is no time"},
+	{"IDEM242", "a type cannot be part of a fingerprint"},
+	{"IDEM243", "an attempt is not an integer"},
+	{"IDEM244", "a handler has two attempts"},
+	{"IDEM245", "generated code cannot tell the zero value of a key's type"},
+
+	{"IDEM260", "a handler's result would not come back from JSON as it was"},
+	{"IDEM261", "a handler's result is a protobuf message, which is not supported yet"},
+
+	{"IDEM280", "a name that would be generated is taken in the package"},
+	{"IDEM281", "two generated names are the same"},
+	{"IDEM282", "two handlers of a module have one name, and so would share rows"},
+	{"IDEM283", "a handler's name is too long"},
+	{"IDEM284", "a package gives a predeclared name another meaning that generated code needs"},
+}

@@ -1,0 +1,171 @@
+package directive
+
+// A place is where a directive may stand.
+type place int
+
+const (
+	topLevel  place = iota // of a file: it speaks for the package
+	onHandler              // directly above a function, a method, or an interface's method
+)
+
+// A verb is one directive.
+type verb struct {
+	name    string
+	place   place
+	doc     string
+	example string
+	args    []argument
+}
+
+// An argument is one name=value that a verb takes.
+type argument struct {
+	name     string
+	syntax   string // of the value, as help shows it
+	form     form
+	required bool
+	mend     string // what to do where a required one is missing
+	doc      string
+	words    []string // the allowed values, for form oneOf
+}
+
+// A form says how a value is checked.
+type form int
+
+const (
+	text   form = iota // anything
+	oneOf              // one of the argument's words
+	window             // see ParseWindow
+	label              // a handler's name
+	keys               // a comma-separated list of paths to key parts
+	files              // a comma-separated list of file paths
+)
+
+// verbs is the registry.
+var verbs = []verb{
+	{
+		name:  "package",
+		place: topLevel,
+		doc: "Says for the whole package where its keys are kept. It stands once, at the top level of one file. " +
+			"What it leaves out comes from the nearest sqlc.yaml or sqlc.json above, then from the handlers: " +
+			"pgx.Tx means PostgreSQL, *sql.Tx alone asks for engine=.",
+		example: "//idem:package engine=postgresql out=../idemdb",
+		args: []argument{
+			{
+				name: "engine", syntax: "postgresql|sqlite", form: oneOf, words: []string{"postgresql", "sqlite"},
+				doc: "The database engine. Default: the one that sqlc's configuration or the handlers name.",
+			},
+			{
+				name: "schema", syntax: "PATH,…", form: files,
+				doc: "The files or folders of your own schema, relative to the package. Default: sqlc's.",
+			},
+			{
+				name: "out", syntax: "DIR", form: text,
+				doc: "The folder of the generated store, relative to the package. Default: the nearest idemdb or " +
+					"internal/idemdb that idemgen wrote, looking upwards to the module's root; else ./idemdb.",
+			},
+			{
+				name: "table", syntax: "[SCHEMA.]TABLE", form: text,
+				doc: "The table of keys. Default: idempotency_keys.",
+			},
+		},
+	},
+	{
+		name:  "handler",
+		place: onHandler,
+		doc: "Guards a handler: a function, a method, or a method of an interface that the handlers implement. " +
+			"Each business key runs once within the window; a repeat gets the first run's result.",
+		example: "//idem:handler window=24h",
+		args: []argument{
+			{
+				name: "window", syntax: "DURATION|forever", form: window, required: true,
+				mend: "say how long a repeat must be recognised, as in window=24h, window=7d or window=forever: only the business knows it",
+				doc: "How long a repeat is recognised: a Go duration in which d is a day (24h, 7d, 1d12h), at least 1m; " +
+					"or forever.",
+			},
+			{
+				name: "name", syntax: "NAME", form: label,
+				doc: "The name under which keys are stored. It keeps them across renames. Default: package.Func or " +
+					"package.Type.Method.",
+			},
+			{
+				name: "key", syntax: "PATH,…", form: keys,
+				doc: "The parts of the key, for payloads that cannot be tagged: fields, embedded or nested " +
+					"(Args.OrderID), getters without arguments (GetOrderId()), or parameters by name (projectID).",
+			},
+			{
+				name: "inflight", syntax: "wait|fail", form: oneOf, words: []string{"wait", "fail"},
+				doc: "What a repeat does while the first run still runs: wait for its result (the default), or fail at " +
+					"once with *InProgressError.",
+			},
+		},
+	},
+}
+
+// planned are words that are not supported yet. They are not in the registry, and so in no help; the table only lets
+// the parser say "not supported yet" where it would say "unknown".
+var planned = struct {
+	verbs []string
+	args  map[string][]string // by verb
+	words map[string][]string // by verb.argument
+}{
+	verbs: []string{"transition", "states", "consume"},
+	args: map[string][]string{
+		"package": {"driver"},
+		"handler": {"lease", "expired", "keyversion", "compat"},
+	},
+	words: map[string][]string{
+		"package.engine": {"mysql", "mariadb"},
+	},
+}
+
+// A role is what a tagged field is for.
+type role struct {
+	name    string
+	role    TagRole
+	doc     string
+	options []string
+}
+
+// roles is the registry of tags.
+var roles = []role{
+	{"key", Key, "Part of the business key, in the order of the fields.", []string{"allowzero", "utc", "force"}},
+	{"fingerprint", Fingerprint, "Compared on a repeat: the same key with another value is a sender's bug, and is reported.", []string{"utc"}},
+	{"attempt", Attempt, "The number of the delivery attempt, for metrics only. It can never be part of a key.", nil},
+}
+
+// A tagOption is a word after a tag's role.
+type tagOption struct {
+	name string
+	doc  string
+	set  func(*Tag)
+}
+
+var tagOptions = []tagOption{
+	{"allowzero", "The part may be zero or absent. Without it a zero part is ErrZeroKey at run time.", func(t *Tag) { t.AllowZero = true }},
+	{"utc", "A time.Time may take part: its instant in UTC does, to the nanosecond.", func(t *Tag) { t.UTC = true }},
+	{"force", "The field is a business key although its name is that of a delivery attempt.", func(t *Tag) { t.Force = true }},
+}
+
+// find returns the element of all that has the name, or nil.
+func find[T any](all []T, nameOf func(*T) string, name string) *T {
+	for i := range all {
+		if nameOf(&all[i]) == name {
+			return &all[i]
+		}
+	}
+	return nil
+}
+
+// names returns the names of all.
+func names[T any](all []T, nameOf func(*T) string) []string {
+	out := make([]string, len(all))
+	for i := range all {
+		out[i] = nameOf(&all[i])
+	}
+	return out
+}
+
+func verbName(v *verb) string        { return v.name }
+func argName(a *argument) string     { return a.name }
+func roleName(r *role) string        { return r.name }
+func optionName(o *tagOption) string { return o.name }

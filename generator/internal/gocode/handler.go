@@ -1,0 +1,147 @@
+package gocode
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/idemgen/idemgen/generator/internal/model"
+	"github.com/idemgen/idemgen/generator/internal/names"
+)
+
+// handler declares all that belongs to one handler: the wrapping method, its accessor, its specification, and the
+// struct of its parameters.
+func (f *file) handler(g *model.Group, h *model.Handler) error {
+	f.wrapper(g, h)
+	f.accessor(g, h)
+	if err := f.spec(g, h); err != nil {
+		return err
+	}
+	if h.Args != "" {
+		f.args(h)
+	}
+	return nil
+}
+
+// wrapper declares the method that callers use in place of the handler.
+func (f *file) wrapper(g *model.Group, h *model.Handler) {
+	recv := f.receiver(g)
+	scope := names.NewScope(recv, h.Args)
+	var params, values []jen.Code
+	var event jen.Code
+	ctx := ""
+	for i, p := range h.Params {
+		if p.Role == model.Tx {
+			continue
+		}
+		name := scope.Unique(p.Name)
+		params = append(params, jen.Id(name).Add(f.typ(p.Type)))
+		switch {
+		case p.Role == model.Context:
+			ctx = name
+		case i == h.Payload:
+			event = jen.Id(name)
+		default:
+			values = append(values, jen.Id(name))
+		}
+	}
+	do := func(oneLine bool) *jen.Statement {
+		if h.Args != "" {
+			event = jen.Id(h.Args).Add(list("{", "}", oneLine, values...))
+		}
+		return jen.Id(recv).Dot(names.Guarded(h.Method)).Dot("Do").Call(jen.Id(ctx), event)
+	}
+	body := func(oneLine bool) []jen.Code { return []jen.Code{jen.Return(do(oneLine))} }
+	if h.Result == nil {
+		err := scope.Unique("err")
+		body = func(oneLine bool) []jen.Code {
+			return []jen.Code{jen.List(jen.Id("_"), jen.Id(err)).Op(":=").Add(do(oneLine)), jen.Return(jen.Id(err))}
+		}
+	}
+	oneLine := fits(body(true)[0], 1)
+	f.add(comment(f.wrapperDoc(h)).Line(),
+		signature(jen.Id(recv).Op("*").Id(g.Name), h.Method, params, f.results(h)).Block(body(oneLine)...))
+}
+
+func (f *file) wrapperDoc(h *model.Handler) string {
+	within := " within " + h.WindowAs
+	if h.Forever {
+		within = ", for ever"
+	}
+	text := fmt.Sprintf("%s runs %s once for each %s%s.",
+		h.Method, link(strings.Split(h.Source, ".")...), keyDoc(h.Key), within)
+	mismatch := fmt.Sprintf("with another %s is [%s.ErrPayloadMismatch].",
+		labels(h.Fingerprint, ", ", " or "), f.importName(idemPath, "idem"))
+	switch {
+	case h.Result != nil && len(h.Fingerprint) > 0:
+		text += fmt.Sprintf(" A repeat returns the first run's %s; one %s", f.resultDoc(h), mismatch)
+	case h.Result != nil:
+		text += fmt.Sprintf(" A repeat returns the first run's %s.", f.resultDoc(h))
+	case len(h.Fingerprint) > 0:
+		text += " A repeat " + mismatch
+	}
+	if h.FailFast {
+		text += fmt.Sprintf(" While another delivery runs it returns an [*%s.InProgressError] at once.", f.importName(idemPath, "idem"))
+	}
+	return text
+}
+
+// resultDoc is the result's type for a sentence, where it is short enough to be read in one.
+func (f *file) resultDoc(h *model.Handler) string {
+	text := strings.TrimPrefix(f.typeText(h.Result), "*")
+	if strings.ContainsAny(text, "{ ") || len(text) > 40 {
+		return "result"
+	}
+	return text
+}
+
+// keyDoc is the key in a sentence: as it is built, or as a list where that would be hard to read.
+func keyDoc(parts []model.Part) string {
+	if len(parts) > 4 {
+		return labels(parts, ", ", " and ")
+	}
+	return labels(parts, "/", "/")
+}
+
+func labels(parts []model.Part, separator, last string) string {
+	var b strings.Builder
+	for i, p := range parts {
+		switch {
+		case i == 0:
+		case i == len(parts)-1:
+			b.WriteString(last)
+		default:
+			b.WriteString(separator)
+		}
+		b.WriteString(p.Label)
+	}
+	return b.String()
+}
+
+// accessor declares the method that returns a handler.
+func (f *file) accessor(g *model.Group, h *model.Handler) {
+	recv := f.receiver(g)
+	name := names.Accessor(h.Method)
+	doc := fmt.Sprintf("%s is the handler behind %s: for its Key, or to pass on.", name, h.Method)
+	build := func(oneLine bool) *jen.Statement {
+		return signature(jen.Id(recv).Op("*").Id(g.Name), name, nil, f.handlerType(h, oneLine)).
+			Block(jen.Return(jen.Id(recv).Dot(names.Guarded(h.Method))))
+	}
+	method := build(true)
+	if !fits(method, 0) {
+		method = build(false)
+	}
+	f.add(comment(doc).Line(), method)
+}
+
+// args declares the struct of a handler's parameters.
+func (f *file) args(h *model.Handler) {
+	var fields []jen.Code
+	for _, p := range h.Params {
+		if p.Role == model.Value {
+			fields = append(fields, jen.Id(p.Field).Add(f.typ(p.Type)))
+		}
+	}
+	f.add(comment(fmt.Sprintf("%s are %s's parameters.", h.Args, h.Method)).Line(), jen.Type().Id(h.Args).Struct(fields...))
+}

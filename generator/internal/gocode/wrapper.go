@@ -1,0 +1,246 @@
+package gocode
+
+import (
+	"fmt"
+	"go/types"
+	"strings"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/idemgen/idemgen/generator/internal/model"
+	"github.com/idemgen/idemgen/generator/internal/names"
+)
+
+// The fields of a generated type besides those of its handlers.
+const (
+	guardField   = "guard"
+	wrappedField = "unguarded"
+)
+
+// group declares the generated type, its constructor and its guard.
+func (f *file) group(g *model.Group) {
+	fields := []jen.Code{jen.Id(f.field(g, guardField)).Op("*").Add(f.idem("Guard")).Types(f.txType())}
+	if len(g.Forwards) > 0 {
+		fields = append(fields, jen.Id(f.field(g, wrappedField)).Add(f.typ(g.Type)))
+	}
+	for _, h := range g.Handlers {
+		build := func(oneLine bool) *jen.Statement {
+			return jen.Id(names.Guarded(h.Method)).Add(f.handlerType(h, oneLine))
+		}
+		fields = append(fields, build(fits(jen.Var().Add(build(true)), 1)))
+	}
+	f.add(comment(groupDoc(g)).Line(), jen.Type().Id(g.Name).Struct(fields...))
+	f.constructor(g)
+	recv := f.receiver(g)
+	f.add(comment("Guard is what the handlers share.").Line(),
+		jen.Func().Params(jen.Id(recv).Op("*").Id(g.Name)).Id("Guard").Params().Op("*").Add(f.idem("Guard")).Types(f.txType()).
+			Block(jen.Return(jen.Id(recv).Dot(f.field(g, guardField)))))
+}
+
+func groupDoc(g *model.Group) string {
+	switch g.Kind {
+	case model.Functions:
+		return g.Name + " has the package's handlers made safe to call again: each runs once per business key."
+	case model.Interface:
+		text := fmt.Sprintf("%s is %s made safe to call again: each handler runs once per business key.", g.Name, link(typeName(g)))
+		if len(g.Forwards) > 0 {
+			text += " Other methods are passed on."
+		}
+		return text
+	default:
+		return fmt.Sprintf("%s is %s made safe to call again: each handler runs once per business key.", g.Name, link(typeName(g)))
+	}
+}
+
+// field is the name of one of the generated type's own fields: want, unless a method is called so.
+func (f *file) field(g *model.Group, want string) string {
+	var methods names.Scope
+	for _, h := range g.Handlers {
+		methods.Take(h.Method, names.Accessor(h.Method))
+	}
+	for _, m := range g.Forwards {
+		methods.Take(m.Name())
+	}
+	return methods.Unique(want, "idem"+strings.ToUpper(want[:1])+want[1:])
+}
+
+// receiver is the name that all methods of a group have for their receiver: none of their parameters is called so.
+func (f *file) receiver(g *model.Group) string {
+	var scope names.Scope
+	for _, h := range g.Handlers {
+		for _, p := range h.Params {
+			scope.Take(p.Name)
+		}
+		scope.Take(h.Args)
+	}
+	for _, m := range g.Forwards {
+		for p := range m.Signature().Params().Variables() {
+			scope.Take(p.Name())
+		}
+	}
+	return scope.Unique("s", "svc")
+}
+
+// constructor declares the function that guards a value of the group's type.
+func (f *file) constructor(g *model.Group) {
+	l := f.local
+	newGuard, db := f.driver()
+	var params []jen.Code
+	doc := fmt.Sprintf("%s guards the package's handlers by the keys in %s.", g.Constructor, l.db)
+	if g.Type != nil {
+		doc = fmt.Sprintf("%s guards %s by the keys in %s.", g.Constructor, l.wrapped, l.db)
+		wrapped := f.typ(g.Type)
+		if g.Pointer {
+			wrapped = jen.Op("*").Add(wrapped)
+		}
+		params = append(params, jen.Id(l.wrapped).Add(wrapped))
+	}
+	params = append(params, jen.Id(l.db).Add(db), jen.Id(l.opts).Op("...").Add(f.idem("Option")))
+
+	values := []jen.Code{jen.Id(f.field(g, guardField)).Op(":").Id(l.guard)}
+	if len(g.Forwards) > 0 {
+		values = append(values, jen.Id(f.field(g, wrappedField)).Op(":").Id(l.wrapped))
+	}
+	for _, h := range g.Handlers {
+		values = append(values, jen.Id(names.Guarded(h.Method)).Op(":").Add(f.newHandler(g, h)))
+	}
+	body := []jen.Code{
+		jen.Id(l.guard).Op(":=").Add(newGuard).Call(
+			jen.Id(l.db), f.name(f.pkg.Store.ImportPath, f.pkg.Store.Name, "Store"), jen.Id(l.opts).Op("...")),
+		jen.Return(jen.Op("&").Id(g.Name).Add(list("{", "}", false, values...))),
+	}
+	f.add(comment(doc).Line(), signature(nil, g.Constructor, params, jen.Op("*").Id(g.Name)).Block(body...))
+}
+
+// driver is the function that makes a guard, and the type of the database that it takes.
+func (f *file) driver() (newGuard, db *jen.Statement) {
+	if f.pkg.Store.Driver == model.PGX {
+		return f.name(idempgxPath, "idempgx", "New"), jen.Op("*").Add(f.name(pgxpoolPath, "pgxpool", "Pool"))
+	}
+	return f.name(idemsqlPath, "idemsql", "New"), jen.Op("*").Add(f.name(sqlPath, "sql", "DB"))
+}
+
+// signature is a function up to its body, on several lines where one would be too long.
+func signature(recv jen.Code, name string, params []jen.Code, results jen.Code) *jen.Statement {
+	build := func(oneLine bool) *jen.Statement {
+		s := jen.Func()
+		if recv != nil {
+			s.Params(recv)
+		}
+		return s.Id(name).Add(list("(", ")", oneLine, params...)).Add(results)
+	}
+	s := build(true)
+	if fits(s.Clone().Block(), 0) {
+		return s
+	}
+	return build(false)
+}
+
+// newHandler is the call that puts a handler together from its specification and its function, on as few lines as it
+// fits on.
+func (f *file) newHandler(g *model.Group, h *model.Handler) *jen.Statement {
+	spec := jen.Id(names.Spec(typeName(g), h.Method))
+	build := func(layout int) *jen.Statement {
+		run := f.run(g, h)
+		if layout == 1 {
+			run = jen.Line().Add(run).Op(",").Line()
+		}
+		if h.Result == nil {
+			run = f.idem("NoResult").Add(list("(", ")", layout != 2, run))
+		}
+		return f.idem("NewHandler").Add(list("(", ")", layout != 2, jen.Id(f.local.guard), spec, run))
+	}
+	for layout := range 2 {
+		call := build(layout)
+		if fits(jen.Id(names.Guarded(h.Method)).Op(":=").Add(call), 2) {
+			return call
+		}
+	}
+	return build(2)
+}
+
+// run is the handler's function as the runtime calls it: itself where its parameters are the runtime's, else a closure.
+func (f *file) run(g *model.Group, h *model.Handler) *jen.Statement {
+	l := f.local
+	callee := jen.Id(h.Method)
+	if g.Type != nil {
+		callee = jen.Id(l.wrapped).Dot(h.Method)
+	}
+	if f.direct(h) {
+		return callee
+	}
+	event := l.args
+	if h.Payload >= 0 {
+		event = l.event
+	}
+	var args []jen.Code
+	for _, p := range h.Params {
+		switch {
+		case p.Role == model.Context:
+			args = append(args, jen.Id(l.ctx))
+		case p.Role == model.Tx && p.TxFunc != nil:
+			args = append(args, f.name(p.TxFunc.Pkg().Path(), p.TxFunc.Pkg().Name(), p.TxFunc.Name()).Call(jen.Id(l.tx)))
+		case p.Role == model.Tx:
+			args = append(args, jen.Id(l.tx))
+		case h.Payload >= 0:
+			args = append(args, jen.Id(event))
+		default:
+			args = append(args, jen.Id(event).Dot(p.Field))
+		}
+	}
+	params := []jen.Code{
+		jen.Id(l.ctx).Add(f.name("context", "context", "Context")), jen.Id(l.tx).Add(f.txType()), jen.Id(event).Add(f.eventType(h)),
+	}
+	call := jen.Return(callee.Clone().Add(list("(", ")", true, args...)))
+	if !fits(call, 4) {
+		call = jen.Return(callee.Clone().Add(list("(", ")", false, args...)))
+	}
+	build := func(oneLine bool) *jen.Statement {
+		return jen.Func().Add(list("(", ")", oneLine, params...)).Add(f.results(h)).Block(call)
+	}
+	return build(fits(jen.Id("_").Op("=").Add(build(true)), 3))
+}
+
+// direct says that the handler's parameters are exactly context, transaction and payload, as the runtime passes them.
+func (f *file) direct(h *model.Handler) bool {
+	return h.Payload == 2 && len(h.Params) == 3 &&
+		h.Params[0].Role == model.Context &&
+		h.Params[1].Role == model.Tx && h.Params[1].TxFunc == nil && f.isTx(h.Params[1].Type)
+}
+
+// forward declares a method that is not guarded.
+func (f *file) forward(g *model.Group, m *types.Func) {
+	sig := m.Signature()
+	scope := names.NewScope(f.receiver(g))
+	var params, args []jen.Code
+	for i := range sig.Params().Len() {
+		p := sig.Params().At(i)
+		name := scope.Unique(p.Name(), fmt.Sprintf("arg%d", i+1))
+		if sig.Variadic() && i == sig.Params().Len()-1 {
+			params = append(params, jen.Id(name).Op("...").Add(f.typ(p.Type().(*types.Slice).Elem())))
+			args = append(args, jen.Id(name).Op("..."))
+			continue
+		}
+		params = append(params, jen.Id(name).Add(f.typ(p.Type())))
+		args = append(args, jen.Id(name))
+	}
+	var results []jen.Code
+	for r := range sig.Results().Variables() {
+		results = append(results, f.typ(r.Type()))
+	}
+	recv := f.receiver(g)
+	call := jen.Id(recv).Dot(f.field(g, wrappedField)).Dot(m.Name()).Call(args...)
+	if len(results) > 0 {
+		call = jen.Return(call)
+	}
+	result := jen.Null()
+	switch len(results) {
+	case 0:
+	case 1:
+		result = jen.Add(results...)
+	default:
+		result = jen.Params(results...)
+	}
+	doc := fmt.Sprintf("%s passes on to %s.", m.Name(), link(typeName(g), m.Name()))
+	f.add(comment(doc).Line(), signature(jen.Id(recv).Op("*").Id(g.Name), m.Name(), params, result).Block(call))
+}

@@ -1,0 +1,45 @@
+package sqlcrun
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/idemgen/idemgen/generator/internal/diag"
+)
+
+// The codes of this package: IDEM450 to IDEM459.
+const (
+	CodeRefused diag.Code = "IDEM450" // sqlc does not accept the SQL of a store
+	CodeFailed  diag.Code = "IDEM451" // sqlc failed and named no file
+)
+
+const issues = "https://github.com/idemgen/idemgen/issues"
+
+// located matches sqlc's "store0/keys.sql:12:3: cause".
+var located = regexp.MustCompile(`^store(\d+)[/\\]([^:]+):(\d+):\d+: (.+)$`)
+
+// report turns what sqlc wrote into diagnostics: one for each place that it names, at what asked for the store; or one
+// with all of its text, where it names none.
+func report(complaints string, jobs []Job, diags *diag.List) {
+	found := false
+	for line := range strings.Lines(complaints) {
+		m := located.FindStringSubmatch(strings.TrimSpace(line))
+		if m == nil {
+			continue
+		}
+		job, err := strconv.Atoi(m[1])
+		if err != nil || job >= len(jobs) {
+			continue
+		}
+		found = true
+		diags.Add(jobs[job].Store.Pos, CodeRefused,
+			"this SQL is idemgen's own: please report it, with the table's name, at "+issues,
+			"sqlc refuses %s of package %s, line %s: %s", m[2], jobs[job].Store.ImportPath, m[3], m[4])
+	}
+	if !found {
+		diags.Add(jobs[0].Store.Pos, CodeFailed,
+			"if it is not the machine's fault, please report it at "+issues,
+			"sqlc failed: %s", strings.Join(strings.Fields(complaints), " "))
+	}
+}
