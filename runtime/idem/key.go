@@ -96,7 +96,7 @@ func (k *KeyBuilder) Bool(name string, v bool) {
 func (k *KeyBuilder) UUID(name string, v [16]byte) {
 	if k.begin(name, v == [16]byte{}) {
 		k.present++
-		k.text.appendUUID(v)
+		k.text.appendUUID(&v)
 	}
 }
 

@@ -1,5 +1,7 @@
 package idem
 
+import "encoding/binary"
+
 const hexDigits = "0123456789ABCDEF"
 
 // plain holds the bytes that stand for themselves in a key.
@@ -85,29 +87,47 @@ func (t *text) appendEscaped(s string) {
 	t.appendString(s[from:])
 }
 
+// hexPairs holds the two lower-case digits of each byte, the first in the low byte.
+var hexPairs = func() (t [256]uint16) {
+	const digits = "0123456789abcdef"
+	for i := range t {
+		t[i] = uint16(digits[i>>4]) | uint16(digits[i&15])<<8
+	}
+	return t
+}()
+
 // appendHex adds b in lower-case hexadecimal, as UUIDs and digests are written.
 func (t *text) appendHex(b []byte) {
-	const digits = "0123456789abcdef"
 	for _, c := range b {
-		t.appendByte(digits[c>>4])
-		t.appendByte(digits[c&15])
+		t.appendByte(byte(hexPairs[c]))
+		t.appendByte(byte(hexPairs[c] >> 8))
 	}
 }
 
+const uuidLen = 36
+
 // appendUUID adds v in the text form of RFC 9562, section 4.
-func (t *text) appendUUID(v [16]byte) {
-	const digits = "0123456789abcdef"
-	var out [36]byte
+func (t *text) appendUUID(v *[16]byte) {
+	if t.long == nil && uuidLen <= textSize-t.n {
+		putUUID((*[uuidLen]byte)(t.short[t.n:]), v)
+		t.n += uuidLen
+		return
+	}
+	var out [uuidLen]byte
+	putUUID(&out, v)
+	t.appendBytes(out[:])
+}
+
+func putUUID(out *[uuidLen]byte, v *[16]byte) {
 	at := 0
 	for i, c := range v {
 		if i == 4 || i == 6 || i == 8 || i == 10 {
 			out[at] = '-'
 			at++
 		}
-		out[at], out[at+1] = digits[c>>4], digits[c&15]
+		binary.LittleEndian.PutUint16(out[at:], hexPairs[c])
 		at += 2
 	}
-	t.appendBytes(out[:])
 }
 
 func allZero(b []byte) bool {
