@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -114,6 +115,22 @@ func walk(t *testing.T, visit func(file string, data []byte)) {
 	}))
 }
 
+var link = regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
+
+// Links from one page to another lead somewhere.
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	walk(t, func(file string, data []byte) {
+		if !strings.HasSuffix(file, ".md") {
+			return
+		}
+		for _, m := range link.FindAllStringSubmatch(string(data), -1) {
+			_, err := os.Stat(filepath.Join(filepath.Dir(file), filepath.FromSlash(m[1])))
+			assert.NoError(t, err, "%s links to %s", file, m[1])
+		}
+	})
+}
+
 func TestGoFilesAreFormatted(t *testing.T) {
 	t.Parallel()
 	walk(t, func(file string, data []byte) {
@@ -129,8 +146,10 @@ func TestGoFilesAreFormatted(t *testing.T) {
 // Paths of somebody's machine have no place in a file that others read.
 func TestNoMachinePaths(t *testing.T) {
 	t.Parallel()
-	var private [][]byte
-	for _, dir := range []string{"home", "root", "work", "Users"} {
+	here, err := os.Getwd()
+	require.NoError(t, err)
+	private := [][]byte{[]byte(here)}
+	for _, dir := range []string{"home", "root", "Users"} {
 		private = append(private, []byte("/"+dir+"/"))
 	}
 	walk(t, func(file string, data []byte) {

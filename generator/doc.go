@@ -7,6 +7,6 @@
 // as a [DiagnosticsError]; every other error is trouble of the machine or a bug in idemgen. Nothing is written until
 // everything has rendered.
 //
-// Run never prints, executes no program but the go command (through go/packages), and opens no network connection of
-// its own.
+// Run never prints, and opens no network connection of its own. It executes the go command, through go/packages, and,
+// only to hear what sqlc has to complain of, the program that it is part of (see package sqlcrun).
 package generator

@@ -45,9 +45,9 @@ func TestKilledAtEachFailpoint(t *testing.T) {
 		points map[string]int // and at every how manieth passing
 	}{
 		{"older", older, map[string]int{
-			"temp-created": 3, "half-written": 2, "before-rename": 1, "after-rename": 1, "before-removal": 1, "after-removal": 3,
+			"temp-created": 3, "half-written": 2, "before-rename": 1, "after-rename": 1, "before-removal": 3, "after-removal": 4,
 		}},
-		{"fresh", fresh, map[string]int{"before-rename": 2, "after-rename": 1}},
+		{"fresh", fresh, map[string]int{"before-rename": 4, "after-rename": 2}},
 	} {
 		for point, step := range c.points {
 			t.Run(c.name+"/"+point, func(t *testing.T) {

@@ -2,9 +2,13 @@ package generator
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"sync"
+	"sync/atomic"
 
 	"github.com/idemgen/idemgen/generator/internal/gocode"
 	"github.com/idemgen/idemgen/generator/internal/model"
@@ -15,12 +19,9 @@ import (
 
 // render renders everything that program asks for. Orphans are files that sqlc has made before and makes no longer.
 func (r *run) render(ctx context.Context, program *model.Program) (files []output.File, orphans []string, err error) {
-	for _, p := range program.Packages {
-		code, err := gocode.Package(p)
-		if err != nil {
-			return nil, nil, err
-		}
-		files = append(files, output.File{Path: filepath.Join(p.Dir, gocode.PackageFile), Data: code, Order: output.Middle})
+	files, err = packageFiles(program.Packages)
+	if err != nil {
+		return nil, nil, err
 	}
 	stores, err := r.compile(ctx, program.Stores)
 	if err != nil || r.diags.Len() > 0 {
@@ -34,6 +35,29 @@ func (r *run) render(ctx context.Context, program *model.Program) (files []outpu
 		files, orphans = append(files, more...), append(orphans, obsolete...)
 	}
 	return files, orphans, nil
+}
+
+// packageFiles renders the packages, as many at a time as there are processors.
+func packageFiles(packages []*model.Package) ([]output.File, error) {
+	files := make([]output.File, len(packages))
+	errs := make([]error, len(packages))
+	var workers sync.WaitGroup
+	var next atomic.Int64
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for i := next.Add(1) - 1; int(i) < len(packages); i = next.Add(1) - 1 {
+				files[i], errs[i] = packageFile(packages[i])
+			}
+		})
+	}
+	workers.Wait()
+	return files, errors.Join(errs...)
+}
+
+func packageFile(p *model.Package) (f output.File, err error) {
+	defer recovered(&err)
+	code, err := gocode.Package(p)
+	return output.File{Path: filepath.Join(p.Dir, gocode.PackageFile), Data: code, Order: output.Middle}, err
 }
 
 // store is a store on its way: what goes into sqlc, and what comes out of it.

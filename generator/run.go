@@ -17,11 +17,7 @@ import (
 // come back as a *DiagnosticsError. Where writing fails, the Result is returned with the error and says which files had
 // been written; each file is either as it was or whole.
 func Run(ctx context.Context, cfg Config) (result *Result, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("bug in idemgen: panic: %v\nplease report it at %s with this text:\n%s", r, issues, debug.Stack())
-		}
-	}()
+	defer recovered(&err)
 	dir, err := filepath.Abs(cfg.Dir)
 	if err != nil {
 		return nil, err
@@ -31,6 +27,13 @@ func Run(ctx context.Context, cfg Config) (result *Result, err error) {
 		return r.result, err
 	}
 	return r.result, nil
+}
+
+// recovered makes an error of a panic. It is deferred on every goroutine that runs a stage.
+func recovered(err *error) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("bug in idemgen: panic: %v\nplease report it at %s with this text:\n%s", r, issues, debug.Stack())
+	}
 }
 
 const issues = "https://github.com/idemgen/idemgen/issues"

@@ -16,6 +16,7 @@ import (
 
 	"github.com/idemgen/idemgen/generator/internal/analyze"
 	"github.com/idemgen/idemgen/generator/internal/diag"
+	"github.com/idemgen/idemgen/generator/internal/load"
 )
 
 var update = flag.Bool("update", false, "rewrite what the cases in testdata want")
@@ -34,23 +35,11 @@ func TestCases(t *testing.T) {
 			require.NoError(t, err)
 			w := newWorkspace(t, ar)
 
-			var diags diag.List
-			prog := analyze.Analyze(w.program(), &diags)
-			name, got := "want/model", ""
-			if diags.Len() > 0 {
-				require.Nil(t, prog, "a model in spite of diagnostics")
-				var b bytes.Buffer
-				require.NoError(t, diag.Print(&b, w.dir, diags.Sorted()))
-				name, got = "want/diagnostics", b.String()
-				assert.NotContains(t, got, w.dir, "a path of the machine")
-				for _, d := range diags.Sorted() {
-					assert.NotEmpty(t, d.Hint, "%s has no mend", d.Message)
-				}
-			} else {
-				require.NotNil(t, prog)
-				got = dump(prog, w.dir)
-				checkGenerated(t, w, prog)
-			}
+			loaded := w.program()
+			name, got := analyzed(t, w, loaded)
+			slices.Reverse(loaded.Packages)
+			_, again := analyzed(t, w, loaded)
+			require.Equal(t, got, again, "the packages in another order")
 			if *update {
 				ar.Files = slices.DeleteFunc(ar.Files, func(f txtar.File) bool { return strings.HasPrefix(f.Name, "want") })
 				ar.Files = append(ar.Files, txtar.File{Name: name, Data: []byte(got)})
@@ -63,6 +52,26 @@ func TestCases(t *testing.T) {
 			require.Equal(t, string(ar.Files[i].Data), got)
 		})
 	}
+}
+
+// analyzed is what a case wants, by the name of its file.
+func analyzed(t *testing.T, w *workspace, loaded *load.Program) (name, text string) {
+	t.Helper()
+	var diags diag.List
+	prog := analyze.Analyze(loaded, &diags)
+	if diags.Len() == 0 {
+		require.NotNil(t, prog)
+		checkGenerated(t, w, prog)
+		return "want/model", dump(prog, w.dir)
+	}
+	require.Nil(t, prog, "a model in spite of diagnostics")
+	var b bytes.Buffer
+	require.NoError(t, diag.Print(&b, w.dir, diags.Sorted()))
+	assert.NotContains(t, b.String(), w.dir, "a path of the machine")
+	for _, d := range diags.Sorted() {
+		assert.NotEmpty(t, d.Hint, "%s has no mend", d.Message)
+	}
+	return "want/diagnostics", b.String()
 }
 
 // TestEveryCode requires a case for each code of this package, and a meaning for it.

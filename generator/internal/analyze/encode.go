@@ -155,12 +155,12 @@ func (e *encoder) needsUTC(t types.Type) *refusal {
 func (e *encoder) nullable(c cursor, n nullable) (model.Part, *refusal) {
 	st := structOf(c.typ)
 	for v := range st.Fields() {
-		if v.Name() == n.value {
-			inner := c.guard(n.valid).field(v)
+		if v.Name() == n.Value {
+			inner := c.guard(n.Valid).field(v)
 			return e.encode(inner)
 		}
 	}
-	return model.Part{}, e.refuse(c.typ, "this version of it has no field "+n.value, "use another field")
+	return model.Part{}, e.refuse(c.typ, "this version of it has no field "+n.Value, "use another field")
 }
 
 // embeddedText encodes a struct whose text is an embedded field's, as in type Date struct{ time.Time }: by that field, so
@@ -246,7 +246,7 @@ func (e *encoder) text(c cursor, t types.Type) (model.Part, *refusal) {
 	switch {
 	case hasIsZero(t, c.addressable || part.AddrOf):
 		part.Zero = model.ZeroByMethod
-	case comparable(t) && e.s.nameable(t):
+	case comparable(t) && e.s.nameable(c.typ):
 		part.Zero = model.ZeroByValue
 	default:
 		part.Zero = model.ZeroByText

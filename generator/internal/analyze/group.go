@@ -93,6 +93,10 @@ func (s *scan) complete(g *model.Group) {
 			s.a.diags.Add(s.methodPos(m, pos), codeUnresolved, "see what go build says about it",
 				"a type in the signature of %s.%s could not be resolved", name, m.Name())
 		}
+		if !s.nameable(m.Signature()) {
+			s.a.diags.Add(pos, codeUnwrappable, "annotate the methods of an interface without it",
+				"%s has the method %s of package %s, whose signature package %s cannot write", name, m.Name(), m.Pkg().Name(), s.Name)
+		}
 		g.Forwards = append(g.Forwards, m)
 	}
 	slices.SortStableFunc(g.Handlers, func(x, y *model.Handler) int { return byPosition(x.Pos, y.Pos) })

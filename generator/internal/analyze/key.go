@@ -185,7 +185,7 @@ func (h *handler) noKey(values []int) {
 	if len(promising) == 1 {
 		pos = h.paramPos(promising[0])
 	}
-	h.fail(pos, codeNoKey, h.noKeyMend(promising), "%s has no key: no field of %s is tagged idem:\"key\", and there is no key=",
+	h.fail(pos, codeNoKey, h.noKeyMend(promising), "%s has no key: nothing in %s is tagged idem:\"key\", and there is no key=",
 		h.Source, h.valueTexts(promising))
 }
 
@@ -220,7 +220,11 @@ func (h *handler) noKeyMend(values []int) string {
 	if len(values) == 1 && h.taggable(first) {
 		return fmt.Sprintf("tag what makes two messages the same, idem:\"key\": %s has %s", h.s.typeText(deref(h.Params[first].Type)), list)
 	}
-	return fmt.Sprintf("name what makes two messages the same, as in key=%s; possible parts: %s", fields[0], list)
+	mend := "name what makes two messages the same, as in key=" + fields[0]
+	if len(fields) > 1 {
+		mend += "; possible parts: " + list
+	}
+	return mend
 }
 
 // taggable says that the user can tag the fields of a parameter: its struct is in this module, and no generator's.

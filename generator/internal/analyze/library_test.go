@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"fmt"
 	"go/ast"
+	"go/build"
 	"go/parser"
 	"go/token"
 	"go/types"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -53,7 +53,7 @@ func TestLibraryTypes(t *testing.T) {
 	checkGenerated(t, w, prog)
 }
 
-// libraryHandlers are three handlers for each type: a key of the value, of a pointer to it, and a result.
+// libraryHandlers are handlers for each type: keys and a fingerprint of the value or a pointer to it, and results.
 func libraryHandlers(t *testing.T) []string {
 	t.Helper()
 	lib, err := library()
@@ -66,14 +66,17 @@ func libraryHandlers(t *testing.T) []string {
 				continue
 			}
 			typ := p.Name() + "x" + fmt.Sprint(pathIndex(lib, p)) + "." + name
-			for _, form := range []string{"%s", "*%s", "[4]%s", "struct { A int; %s }"} {
-				form = fmt.Sprintf(form, typ)
-				for _, tag := range []string{"key,allowzero", "key,allowzero,utc", "fingerprint"} {
-					n := len(out)
-					out = append(out, fmt.Sprintf("type P%d struct { ID string `idem:\"key\"`; F %s `idem:%q` }\n//idem:handler window=24h\nfunc H%d(ctx context.Context, tx pgx.Tx, e P%d) error { return nil }\n", n, form, tag, n, n))
-				}
+			for _, field := range []string{
+				"F %s `idem:\"key,allowzero\"`", "F *%s `idem:\"key,allowzero,utc\"`", "F %s `idem:\"fingerprint\"`",
+			} {
 				n := len(out)
-				out = append(out, fmt.Sprintf("type P%d struct { ID string `idem:\"key\"` }\n//idem:handler window=24h\nfunc H%d(ctx context.Context, tx pgx.Tx, e P%d) (%s, error) { panic(0) }\n", n, n, n, form))
+				out = append(out, fmt.Sprintf("type P%d struct { ID string `idem:\"key\"`; "+field+" }\n//idem:handler window=24h\n"+
+					"func H%d(ctx context.Context, tx pgx.Tx, e P%d) error { return nil }\n", n, typ, n, n))
+			}
+			for _, result := range []string{"%s", "struct { A int; %s }"} {
+				n := len(out)
+				out = append(out, fmt.Sprintf("type P%d struct { ID string `idem:\"key\"` }\n//idem:handler window=24h\n"+
+					"func H%d(ctx context.Context, tx pgx.Tx, e P%d) ("+result+", error) { panic(0) }\n", n, n, n, typ))
 			}
 		}
 	}
@@ -155,7 +158,7 @@ func TestStandardLibraryAsInput(t *testing.T) {
 func annotated(t *testing.T, dir string) []txtar.File {
 	t.Helper()
 	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(runtime.GOROOT(), "src", filepath.FromSlash(dir))
+		dir = filepath.Join(build.Default.GOROOT, "src", filepath.FromSlash(dir))
 	}
 	names, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	require.NoError(t, err)

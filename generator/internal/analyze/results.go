@@ -85,14 +85,11 @@ func (w *resultWalk) walk(t types.Type, path string, addressable bool) *refusal 
 	if invalid(t) {
 		return &refusal{codeUnresolved, path + " has a type that could not be resolved", "see what go build says about it"}
 	}
-	if slices.ContainsFunc(w.seen, func(s seenType) bool { return types.Identical(s.Type, t) && (addressable || !s.addressable) }) {
+	if w.known(t, addressable) {
 		return nil
 	}
-	if _, ok := t.(*types.Named); ok {
-		if len(w.seen) > maxTypes {
-			return lost(path, "is too deep to follow", "give a type on the way to it MarshalJSON and UnmarshalJSON")
-		}
-		w.seen = append(w.seen, seenType{t, addressable})
+	if len(w.seen) > maxTypes {
+		return lost(path, "is too deep to follow", "give a type on the way to it MarshalJSON and UnmarshalJSON")
 	}
 	if hasProto(t) {
 		return &refusal{codeResultProto, path + " is a protobuf message, and those are not supported yet as results",
@@ -204,11 +201,41 @@ func (w *resultWalk) fields(st *types.Struct, path string, addressable bool) *re
 			return lost(at, `is tagged json:"-", so a repeat would return it empty`,
 				"leave it out of the result, or give the struct MarshalJSON and UnmarshalJSON")
 		}
-		if no := w.walk(v.Type(), at, addressable); no != nil {
+		check := w.walk
+		if v.Embedded() && !tagged && structOf(v.Type()) != nil {
+			check = w.flatten
+		}
+		if no := check(v.Type(), at, addressable); no != nil {
 			return no
 		}
 	}
 	return nil
+}
+
+// flatten checks an embedded struct. Its fields become the outer struct's, and a marshaller of its own is not called: had
+// it been promoted, there would be nothing to flatten.
+func (w *resultWalk) flatten(t types.Type, path string, addressable bool) *refusal {
+	if p, ok := t.Underlying().(*types.Pointer); ok {
+		t, addressable = p.Elem(), true
+	}
+	if hasProto(t) {
+		return w.walk(t, path, addressable)
+	}
+	if w.known(t, addressable) {
+		return nil
+	}
+	return w.fields(structOf(t), path, addressable)
+}
+
+// known notes a named type, and says that it has been checked or is being.
+func (w *resultWalk) known(t types.Type, addressable bool) bool {
+	if slices.ContainsFunc(w.seen, func(s seenType) bool { return types.Identical(s.Type, t) && (addressable || !s.addressable) }) {
+		return true
+	}
+	if _, ok := types.Unalias(t).(*types.Named); ok {
+		w.seen = append(w.seen, seenType{t, addressable})
+	}
+	return false
 }
 
 // sameName refuses two fields that have one name in JSON: encoding/json drops both, or the deeper one.
@@ -221,7 +248,7 @@ func (w *resultWalk) sameName(st *types.Struct, path string) *refusal {
 			name, tagged := jsonName(st.Tag(i))
 			inner := structOf(v.Type())
 			if v.Embedded() && !tagged && inner != nil {
-				if !slices.Contains(seen, inner) && !has(v.Type(), "MarshalJSON") && !has(v.Type(), "MarshalText") {
+				if !slices.Contains(seen, inner) {
 					if no := visit(inner, prefix+v.Name()+".", append(slices.Clip(seen), inner)); no != nil {
 						return no
 					}
@@ -242,7 +269,7 @@ func (w *resultWalk) sameName(st *types.Struct, path string) *refusal {
 		}
 		return nil
 	}
-	return visit(st, "", nil)
+	return visit(st, "", []*types.Struct{st})
 }
 
 // jsonName is the name that a field's json tag gives it; tagged says that there is one.

@@ -26,12 +26,12 @@ type handler struct {
 	driver  model.Driver
 	txPos   token.Position
 	namePos token.Position // of name=, or of the handler
-	faulty  bool
+	// unresolved says that a parameter's type is not there, so that nothing can be said about the payload.
+	unresolved bool
 }
 
-// fail records a fault of the handler.
+// fail reports a fault of the handler.
 func (h *handler) fail(pos token.Position, code diag.Code, hint, format string, args ...any) {
-	h.faulty = true
 	h.s.a.diags.Add(pos, code, hint, format, args...)
 }
 
@@ -58,7 +58,7 @@ func (s *scan) handler(d directive.Placed) *handler {
 	h.arguments()
 	h.params()
 	h.results()
-	if len(h.Params) > 0 && !h.faulty {
+	if !h.unresolved {
 		h.keys()
 	}
 	return h
@@ -145,13 +145,11 @@ func (h *handler) arguments() {
 		h.Name, h.namePos = arg.Value, arg.ValuePos
 	}
 	h.checkName()
-	arg, ok := h.placed.Arg("window")
-	if !ok {
-		h.faulty = true // the parser has said so
-	} else {
-		d, forever, err := directive.ParseWindow(arg.Value)
-		h.Window, h.Forever, h.WindowAs = d, forever, arg.Value
-		h.faulty = h.faulty || err != nil // the parser has said so
+	if arg, ok := h.placed.Arg("window"); ok {
+		h.WindowAs = arg.Value
+		if d, forever, err := directive.ParseWindow(arg.Value); err == nil { // the parser has reported the others
+			h.Window, h.Forever = d, forever
+		}
 	}
 	if arg, ok := h.placed.Arg("inflight"); ok {
 		h.FailFast = arg.Value == "fail"
@@ -177,6 +175,7 @@ func (h *handler) params() {
 		v := tuple.At(i)
 		p := model.Param{Role: model.Value, Type: v.Type()}
 		if invalid(v.Type()) {
+			h.unresolved = true
 			h.fail(h.paramPos(i), codeUnresolved, "see what go build says about it",
 				"the type of %s's parameter %s could not be resolved", h.Source, h.paramText(i))
 		} else if isNamed(v.Type(), "context", "Context") {
@@ -198,7 +197,7 @@ func (h *handler) params() {
 		h.fail(h.paramPos(contexts[1]), codeContext, "leave one of them", "%s has more than one context.Context", h.Source)
 	}
 	switch {
-	case len(txs) == 0 && !h.faulty:
+	case len(txs) == 0 && !h.unresolved:
 		h.noTransaction()
 	case len(txs) > 1:
 		h.fail(h.paramPos(txs[1]), codeManyTx, "leave the one that the handler works with; both are the same transaction",

@@ -32,7 +32,7 @@ func (s *scan) transaction(t types.Type) (txParam, bool) {
 		driver, ok := satisfied(iface)
 		return txParam{driver: driver}, ok
 	}
-	if fn := constructorOf(t); fn != nil {
+	if fn := constructorOf(t); fn != nil && importable(fn.Pkg().Path(), s.Path) {
 		iface, _ := fn.Signature().Params().At(0).Type().Underlying().(*types.Interface)
 		driver, ok := satisfied(iface)
 		return txParam{driver: driver, constructor: fn}, ok
@@ -177,6 +177,7 @@ func (h *handler) noTransaction() {
 		}
 		if what, mend := h.s.almostTransaction(h.Params[i].Type); what != "" {
 			h.fail(h.paramPos(i), codeHandle, mend, "%s has no transaction parameter, and %s %s", h.Source, h.paramText(i), what)
+			h.Params[i].Role = model.Tx // it stands in its place, and is no payload
 			return
 		}
 	}

@@ -2,11 +2,12 @@ package analyze
 
 import (
 	"go/types"
+	"iter"
 	"strings"
 )
 
 // A nullable says which field of a struct holds its value, and which says that it is there.
-type nullable struct{ value, valid string }
+type nullable struct{ Value, Valid string }
 
 // nullables are the structs that stand for a value or none. Those with infinities beside the value are here too: an
 // infinite time has a zero one, which no key accepts.
@@ -121,30 +122,53 @@ func comparable(t types.Type) bool {
 	}
 }
 
-// nameable says that generated code in the scan's package can write t.
+// nameable says that generated code in the scan's package can write t: that it uses no unexported name of another
+// package, and none that it may not import. An alias is written as such, whatever it stands for.
 func (s *scan) nameable(t types.Type) bool {
-	switch t := types.Unalias(t).(type) {
+	switch t := t.(type) {
+	case *types.Alias:
+		return s.reachable(t.Obj()) && s.allNameable(t.TypeArgs().Types())
 	case *types.Named:
-		obj := t.Obj()
-		if obj.Pkg() != nil && obj.Pkg().Path() != s.Path && (!obj.Exported() || !importable(obj.Pkg().Path(), s.Path)) {
-			return false
-		}
-		for arg := range t.TypeArgs().Types() {
-			if !s.nameable(arg) {
-				return false
-			}
-		}
-		return true
+		return s.reachable(t.Obj()) && s.allNameable(t.TypeArgs().Types())
 	case *types.Pointer:
 		return s.nameable(t.Elem())
 	case *types.Slice:
 		return s.nameable(t.Elem())
 	case *types.Array:
 		return s.nameable(t.Elem())
+	case *types.Chan:
+		return s.nameable(t.Elem())
 	case *types.Map:
 		return s.nameable(t.Key()) && s.nameable(t.Elem())
+	case *types.Signature:
+		return s.allNameable(variableTypes(t.Params())) && s.allNameable(variableTypes(t.Results()))
 	default:
 		return true
+	}
+}
+
+func (s *scan) allNameable(all iter.Seq[types.Type]) bool {
+	for t := range all {
+		if !s.nameable(t) {
+			return false
+		}
+	}
+	return true
+}
+
+// reachable says that the scan's package can write the name of a type.
+func (s *scan) reachable(obj *types.TypeName) bool {
+	p := obj.Pkg()
+	return p == nil || p.Path() == s.Path || obj.Exported() && importable(p.Path(), s.Path)
+}
+
+func variableTypes(tuple *types.Tuple) iter.Seq[types.Type] {
+	return func(yield func(types.Type) bool) {
+		for v := range tuple.Variables() {
+			if !yield(v.Type()) {
+				return
+			}
+		}
 	}
 }
 

@@ -14,4 +14,6 @@ var storeMeanings = []Meaning{
 	{"IDEM409", "packages that share a store disagree about it"},
 	{"IDEM410", "the table's name will not do"},
 	{"IDEM411", "a path of `schema=` does not exist"},
+	{"IDEM450", "sqlc does not accept the SQL of a store"},
+	{"IDEM451", "sqlc failed and named no file"},
 }

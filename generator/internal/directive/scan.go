@@ -3,13 +3,14 @@ package directive
 import (
 	"go/scanner"
 	"go/token"
-	"strings"
+	"slices"
+	"strconv"
 )
 
 // Found is what Scan came upon in a file.
 type Found struct {
 	Directive token.Position // of the first comment that is ours; its Line is 0 where there is none
-	Tags      bool           // some string holds what looks like an idem struct tag
+	Tags      bool           // some string is a struct tag with an idem part
 }
 
 // Scan looks for comments that are ours, and for tags, in a file's tokens. It works on any bytes, valid Go or not, and
@@ -29,9 +30,19 @@ func Scan(filename string, src []byte) Found {
 				found.Directive = spelledAt(file.Position(pos), sp)
 			}
 		case token.STRING:
-			found.Tags = found.Tags || strings.Contains(lit, `idem:"`) || strings.Contains(lit, `idem:\"`)
+			found.Tags = found.Tags || isTag(lit)
 		}
 	}
+}
+
+// isTag says whether a string literal is a struct tag with our part in it.
+func isTag(lit string) bool {
+	value, err := strconv.Unquote(lit)
+	if err != nil {
+		return false
+	}
+	all, _ := pairs(value)
+	return slices.ContainsFunc(all, func(p pair) bool { return p.name == "idem" })
 }
 
 // spelledAt is the position of a spelling in the comment that begins at comment.

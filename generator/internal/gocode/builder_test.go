@@ -67,11 +67,11 @@ func buildTag(path string) string {
 
 // builder makes models of the test module's packages, by the rules of analyze in their simplest form.
 type builder struct {
-	t   *testing.T
+	t   testing.TB
 	pkg *model.Package
 }
 
-func newBuilder(t *testing.T, path string, driver model.Driver) *builder {
+func newBuilder(t testing.TB, path string, driver model.Driver) *builder {
 	t.Helper()
 	pkgs, err := loaded()
 	require.NoError(t, err)

@@ -8,8 +8,8 @@ import (
 )
 
 // cases build the models of the test module's packages.
-var cases = map[string]func(*testing.T) *model.Package{
-	"orders": func(t *testing.T) *model.Package {
+var cases = map[string]func(testing.TB) *model.Package{
+	"orders": func(t testing.TB) *model.Package {
 		b := newBuilder(t, "orders", model.PGX)
 		b.group("Service", model.Methods, true).
 			handler("PlaceOrder", func(h *handlerBuilder) {
@@ -26,7 +26,7 @@ var cases = map[string]func(*testing.T) *model.Package{
 			})
 		return b.pkg
 	},
-	"shapes": func(t *testing.T) *model.Package {
+	"shapes": func(t testing.TB) *model.Package {
 		b := newBuilder(t, "shapes", model.SQL)
 		b.group("Worker", model.Methods, false).
 			handler("Pay", func(h *handlerBuilder) {
@@ -60,7 +60,7 @@ var cases = map[string]func(*testing.T) *model.Package{
 			})
 		return b.pkg
 	},
-	"iface": func(t *testing.T) *model.Package {
+	"iface": func(t testing.TB) *model.Package {
 		b := newBuilder(t, "iface", model.PGX)
 		g := b.group("Handlers", model.Interface, false)
 		g.handler("Open", func(h *handlerBuilder) { h.key("ID", model.Int) })
@@ -72,7 +72,7 @@ var cases = map[string]func(*testing.T) *model.Package{
 		}
 		return b.pkg
 	},
-	"keys": func(t *testing.T) *model.Package {
+	"keys": func(t testing.TB) *model.Package {
 		b := newBuilder(t, "keys", model.PGX)
 		b.group("Service", model.Methods, true).
 			handler("All", everyPart).
@@ -83,7 +83,7 @@ var cases = map[string]func(*testing.T) *model.Package{
 			})
 		return b.pkg
 	},
-	"clash": func(t *testing.T) *model.Package {
+	"clash": func(t testing.TB) *model.Package {
 		b := newBuilder(t, "clash", model.PGX)
 		b.group("service", model.Methods, true).
 			handler("place", func(h *handlerBuilder) { h.key("ID", model.String) }).
@@ -92,7 +92,7 @@ var cases = map[string]func(*testing.T) *model.Package{
 			handler("work", func(h *handlerBuilder) { h.key("ID", model.String) })
 		return b.pkg
 	},
-	"wide": func(t *testing.T) *model.Package {
+	"wide": func(t testing.TB) *model.Package {
 		b := newBuilder(t, "wide", model.PGX)
 		b.pkg.Constraint = "integration && linux"
 		b.group("CustomerSubscriptionService", model.Methods, true).

@@ -3,7 +3,6 @@ package gocode
 import (
 	"bytes"
 	"fmt"
-	"go/format"
 	"strings"
 
 	"github.com/dave/jennifer/jen"
@@ -26,7 +25,8 @@ type source struct {
 	decls   []jen.Code
 }
 
-// render returns the formatted file.
+// render returns the formatted file: jennifer formats each declaration, and what is above them is written as it should
+// be.
 func (s *source) render() ([]byte, error) {
 	var b strings.Builder
 	b.WriteString(Header + "\n")
@@ -42,11 +42,7 @@ func (s *source) render() ([]byte, error) {
 		}
 		b.WriteString("\n" + text + "\n")
 	}
-	out, err := format.Source([]byte(b.String()))
-	if err != nil {
-		return nil, bug("generated code does not parse: %v", err)
-	}
-	return out, nil
+	return []byte(b.String()), nil
 }
 
 // declaration renders one declaration.
@@ -74,6 +70,7 @@ func writeImports(b *strings.Builder, imports []names.Import, module string) {
 		b.WriteString(separate)
 		separate = "\n"
 		for _, i := range g {
+			b.WriteString("\t")
 			if i.Explicit {
 				b.WriteString(i.Name + " ")
 			}
@@ -116,7 +113,10 @@ func list(open, closing string, oneLine bool, items ...jen.Code) *jen.Statement 
 }
 
 // fits says that a function's first line, or a statement at a depth of tabs, is not too long.
-func fits(c jen.Code, depth int) bool {
+func (f *file) fits(c jen.Code, depth int) bool {
+	if f.draft {
+		return true
+	}
 	text, err := declaration(c)
 	if err != nil {
 		return true // it is an error where it is rendered

@@ -59,9 +59,9 @@ func (f *file) wrapper(g *model.Group, h *model.Handler) {
 			return []jen.Code{jen.List(jen.Id("_"), jen.Id(err)).Op(":=").Add(do(oneLine)), jen.Return(jen.Id(err))}
 		}
 	}
-	oneLine := fits(body(true)[0], 1)
+	oneLine := f.fits(body(true)[0], 1)
 	f.add(comment(f.wrapperDoc(h)).Line(),
-		signature(jen.Id(recv).Op("*").Id(g.Name), h.Method, params, f.results(h)).Block(body(oneLine)...))
+		f.signature(jen.Id(recv).Op("*").Id(g.Name), h.Method, params, f.results(h)).Block(body(oneLine)...))
 }
 
 func (f *file) wrapperDoc(h *model.Handler) string {
@@ -125,11 +125,11 @@ func (f *file) accessor(g *model.Group, h *model.Handler) {
 	name := names.Accessor(h.Method)
 	doc := fmt.Sprintf("%s is the handler behind %s: for its Key, or to pass on.", name, h.Method)
 	build := func(oneLine bool) *jen.Statement {
-		return signature(jen.Id(recv).Op("*").Id(g.Name), name, nil, f.handlerType(h, oneLine)).
+		return f.signature(jen.Id(recv).Op("*").Id(g.Name), name, nil, f.handlerType(h, oneLine)).
 			Block(jen.Return(jen.Id(recv).Dot(names.Guarded(h.Method))))
 	}
 	method := build(true)
-	if !fits(method, 0) {
+	if !f.fits(method, 0) {
 		method = build(false)
 	}
 	f.add(comment(doc).Line(), method)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/types"
+	"slices"
 
 	"github.com/dave/jennifer/jen"
 
@@ -13,12 +14,13 @@ import (
 
 // Package renders a package's idem_gen.go.
 func Package(p *model.Package) ([]byte, error) {
-	// The first pass is for what it imports; only then can everything be named without regard to order.
-	f := newFile(p, nil)
-	if err := f.declare(); err != nil {
+	// The draft is for what is imported; only then can everything be named without regard to order.
+	draft := newFile(p, nil)
+	draft.draft = true
+	if err := draft.declare(); err != nil {
 		return nil, err
 	}
-	f = newFile(p, f.wanted)
+	f := newFile(p, draft.wanted)
 	if err := f.declare(); err != nil {
 		return nil, err
 	}
@@ -36,6 +38,7 @@ type file struct {
 	imports *names.Imports
 	wanted  map[string]string // path to package name of all that is imported
 	local   locals
+	draft   bool // nobody reads it: lines may be of any length
 	decls   []jen.Code
 }
 
@@ -219,6 +222,16 @@ func (f *file) check(g *model.Group) error {
 		}
 		if len(h.Key) == 0 {
 			return bug("handler %s has no key", h.Name)
+		}
+		for _, p := range slices.Concat(h.Key, h.Fingerprint) {
+			if h.Params[p.Param].Role != model.Value {
+				return bug("%s: part %s is not of the payload", p.Pos, p.Label)
+			}
+		}
+	}
+	for _, m := range g.Forwards {
+		if !m.Exported() && m.Pkg() != f.pkg.Types {
+			return bug("method %s of %s cannot be passed on", m.Name(), g.Name)
 		}
 	}
 	return nil

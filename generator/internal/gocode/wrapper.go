@@ -27,7 +27,7 @@ func (f *file) group(g *model.Group) {
 		build := func(oneLine bool) *jen.Statement {
 			return jen.Id(names.Guarded(h.Method)).Add(f.handlerType(h, oneLine))
 		}
-		fields = append(fields, build(fits(jen.Var().Add(build(true)), 1)))
+		fields = append(fields, build(f.fits(jen.Var().Add(build(true)), 1)))
 	}
 	f.add(comment(groupDoc(g)).Line(), jen.Type().Id(g.Name).Struct(fields...))
 	f.constructor(g)
@@ -109,7 +109,7 @@ func (f *file) constructor(g *model.Group) {
 			jen.Id(l.db), f.name(f.pkg.Store.ImportPath, f.pkg.Store.Name, "Store"), jen.Id(l.opts).Op("...")),
 		jen.Return(jen.Op("&").Id(g.Name).Add(list("{", "}", false, values...))),
 	}
-	f.add(comment(doc).Line(), signature(nil, g.Constructor, params, jen.Op("*").Id(g.Name)).Block(body...))
+	f.add(comment(doc).Line(), f.signature(nil, g.Constructor, params, jen.Op("*").Id(g.Name)).Block(body...))
 }
 
 // driver is the function that makes a guard, and the type of the database that it takes.
@@ -121,7 +121,7 @@ func (f *file) driver() (newGuard, db *jen.Statement) {
 }
 
 // signature is a function up to its body, on several lines where one would be too long.
-func signature(recv jen.Code, name string, params []jen.Code, results jen.Code) *jen.Statement {
+func (f *file) signature(recv jen.Code, name string, params []jen.Code, results jen.Code) *jen.Statement {
 	build := func(oneLine bool) *jen.Statement {
 		s := jen.Func()
 		if recv != nil {
@@ -130,7 +130,7 @@ func signature(recv jen.Code, name string, params []jen.Code, results jen.Code) 
 		return s.Id(name).Add(list("(", ")", oneLine, params...)).Add(results)
 	}
 	s := build(true)
-	if fits(s.Clone().Block(), 0) {
+	if f.fits(s.Clone().Block(), 0) {
 		return s
 	}
 	return build(false)
@@ -152,7 +152,7 @@ func (f *file) newHandler(g *model.Group, h *model.Handler) *jen.Statement {
 	}
 	for layout := range 2 {
 		call := build(layout)
-		if fits(jen.Id(names.Guarded(h.Method)).Op(":=").Add(call), 2) {
+		if f.fits(jen.Id(names.Guarded(h.Method)).Op(":=").Add(call), 2) {
 			return call
 		}
 	}
@@ -192,13 +192,13 @@ func (f *file) run(g *model.Group, h *model.Handler) *jen.Statement {
 		jen.Id(l.ctx).Add(f.name("context", "context", "Context")), jen.Id(l.tx).Add(f.txType()), jen.Id(event).Add(f.eventType(h)),
 	}
 	call := jen.Return(callee.Clone().Add(list("(", ")", true, args...)))
-	if !fits(call, 4) {
+	if !f.fits(call, 4) {
 		call = jen.Return(callee.Clone().Add(list("(", ")", false, args...)))
 	}
 	build := func(oneLine bool) *jen.Statement {
 		return jen.Func().Add(list("(", ")", oneLine, params...)).Add(f.results(h)).Block(call)
 	}
-	return build(fits(jen.Id("_").Op("=").Add(build(true)), 3))
+	return build(f.fits(jen.Id("_").Op("=").Add(build(true)), 3))
 }
 
 // direct says that the handler's parameters are exactly context, transaction and payload, as the runtime passes them.
@@ -242,5 +242,5 @@ func (f *file) forward(g *model.Group, m *types.Func) {
 		result = jen.Params(results...)
 	}
 	doc := fmt.Sprintf("%s passes on to %s.", m.Name(), link(typeName(g), m.Name()))
-	f.add(comment(doc).Line(), signature(jen.Id(recv).Op("*").Id(g.Name), m.Name(), params, result).Block(call))
+	f.add(comment(doc).Line(), f.signature(jen.Id(recv).Op("*").Id(g.Name), m.Name(), params, result).Block(call))
 }

@@ -98,13 +98,14 @@ func (f *folder) scanFile(name string, src []byte, tags string) {
 		return
 	}
 	found := directive.Scan(name, src)
-	if found.Tags {
+	test := strings.HasSuffix(name, "_test.go")
+	if found.Tags && !test {
 		f.tagged = name
 	}
-	if found.Directive.Line == 0 {
+	switch {
+	case found.Directive.Line == 0:
 		return
-	}
-	if strings.HasSuffix(name, "_test.go") {
+	case test:
 		f.tests = append(f.tests, found.Directive)
 		return
 	}

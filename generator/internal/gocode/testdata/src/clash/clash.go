@@ -30,4 +30,4 @@ func (svc *service) Ship(slog *slog.Order, s *stdslog.Logger, err time, ctx cont
 
 func work(ctx context.Context, tx pgx.Tx, order slog.Order) (idem, error) { return idem{}, nil }
 
-var _ = []any{db, opts, s, k, v, f, a, tx, ctx}
+var _ = []any{db, opts, s, k, v, f, a, tx, ctx, service{}.g}

@@ -1,0 +1,10 @@
+package analyze
+
+// What the tests in package analyze_test compare with the real thing.
+var (
+	TxMethods   = txMethods
+	Shape       = shape
+	ReadStore   = readStore
+	Nullables   = nullables
+	IndexSuffix = indexSuffix
+)
