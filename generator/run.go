@@ -51,10 +51,11 @@ func (r *run) stages(ctx context.Context) error {
 	loaded, err := load.Load(ctx, load.Config{
 		Dir: r.dir, Patterns: r.cfg.Patterns, Tags: r.cfg.Tags, Env: r.cfg.Env,
 	}, &r.diags)
-	if err := r.faults(err); err != nil {
-		return err
+	if err != nil || loaded == nil {
+		return r.faults(err)
 	}
 	r.result.Loads = loaded.Loads
+	// Faults met so far do not end the run here: the user is shown those of all other packages as well.
 	r.progress("analyzing handlers")
 	program := analyze.Analyze(loaded, &r.diags)
 	if err := r.faults(nil); err != nil {

@@ -25,6 +25,7 @@ func Analyze(prog *load.Program, diags *diag.List) *model.Program {
 		diags:    diags,
 		tags:     map[*types.Var]fieldTag{},
 		untagged: map[types.Type]bool{},
+		faulty:   map[*load.Package]bool{},
 	}
 	var scans []*scan
 	for _, p := range prog.Packages {
@@ -62,6 +63,8 @@ type analyzer struct {
 	tags map[*types.Var]fieldTag
 	// untagged are types from which no tag can be reached.
 	untagged map[types.Type]bool
+	// faulty are the packages with a tag that has been diagnosed.
+	faulty map[*load.Package]bool
 }
 
 // A fieldTag is a field's tag, parsed from its literal.
@@ -75,7 +78,10 @@ type scan struct {
 	a *analyzer
 	*load.Package
 	settings *directive.Placed // its //idem:package, or nil
-	handlers []*handler        // by position; without the copies that a decorator gets from embedded interfaces
+	// faulty says that a directive or a tag of the package has a fault of its own, so that what seems to be missing
+	// may only not have been understood.
+	faulty   bool
+	handlers []*handler // by position; without the copies that a decorator gets from embedded interfaces
 	out      *model.Package
 }
 
@@ -89,7 +95,7 @@ func (a *analyzer) scan(p *load.Package) *scan {
 			"package %s could not be type-checked", p.Path)
 		return nil
 	}
-	s := &scan{a: a, Package: p, out: &model.Package{
+	s := &scan{a: a, Package: p, faulty: a.faulty[p], out: &model.Package{
 		Name:           p.Name,
 		Path:           p.Path,
 		Dir:            p.Dir,
@@ -99,11 +105,13 @@ func (a *analyzer) scan(p *load.Package) *scan {
 		RuntimeMissing: p.RuntimeMissing,
 	}}
 	var placed []directive.Placed
+	before := a.diags.Len()
 	for _, f := range p.Files {
 		if f.Syntax != nil && f.Name != p.Own {
 			placed = append(placed, directive.File(a.prog.Fset, f.Syntax, a.diags)...)
 		}
 	}
+	s.faulty = s.faulty || a.diags.Len() > before
 	slices.SortStableFunc(placed, func(x, y directive.Placed) int { return byPosition(x.Pos, y.Pos) })
 	for i := range placed {
 		switch d := placed[i]; d.Verb {
@@ -155,7 +163,11 @@ func (a *analyzer) readTag(p *load.Package, field *ast.Field) {
 	if field.Tag == nil || !strings.Contains(field.Tag.Value, "idem") {
 		return
 	}
+	before := a.diags.Len()
 	tag, ok := directive.ParseTag(field.Tag, a.prog.Fset, a.diags)
+	if a.diags.Len() > before {
+		a.faulty[p] = true
+	}
 	names := field.Names
 	if len(names) == 0 {
 		if name := embeddedName(field.Type); name != nil {

@@ -20,6 +20,7 @@ import (
 	"golang.org/x/tools/go/packages"
 	"golang.org/x/tools/txtar"
 
+	"github.com/idemgen/idemgen/generator/internal/header"
 	"github.com/idemgen/idemgen/generator/internal/load"
 	"github.com/idemgen/idemgen/generator/internal/model"
 )
@@ -119,7 +120,7 @@ func (w *workspace) program() *load.Program {
 		return nil
 	}))
 	for _, dir := range dirs {
-		if src, err := os.ReadFile(filepath.Join(dir, "store_gen.go")); err == nil && load.IsOwn(src) {
+		if src, err := os.ReadFile(filepath.Join(dir, "store_gen.go")); err == nil && header.Ours(src) {
 			prog.OwnStores = append(prog.OwnStores, dir)
 		}
 		hit, goFiles := false, 0
@@ -130,7 +131,7 @@ func (w *workspace) program() *load.Program {
 			hit = hit || filepath.Base(name) != load.GenFile && bytes.Contains(src, []byte("//idem:"))
 		}
 		own := filepath.Join(dir, load.GenFile)
-		if src, err := os.ReadFile(own); err == nil && load.IsOwn(src) && !hit {
+		if src, err := os.ReadFile(own); err == nil && header.Ours(src) && !hit {
 			prog.OwnFiles = append(prog.OwnFiles, own)
 		}
 		if hit {
@@ -199,7 +200,7 @@ func (w *workspace) load(importPath string) *load.Package {
 		src, err := os.ReadFile(name)
 		require.NoError(w.t, err)
 		mode := parser.ParseComments | parser.SkipObjectResolution
-		if filepath.Base(name) == load.GenFile && load.IsOwn(src) {
+		if filepath.Base(name) == load.GenFile && header.Ours(src) {
 			p.Own = name
 			continue
 		}

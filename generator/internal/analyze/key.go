@@ -177,6 +177,9 @@ func (h *handler) noKey(values []int) {
 			return
 		}
 	}
+	if h.s.faulty { // the key may be in what has been diagnosed
+		return
+	}
 	promising := slices.DeleteFunc(slices.Clone(values), func(i int) bool { return len(h.candidates(i)) == 0 })
 	if len(promising) == 0 {
 		promising = values

@@ -142,6 +142,9 @@ func (s *scan) chooseEngine(st *model.Store) bool {
 	}
 	switch st.Engine {
 	case "":
+		if s.faulty {
+			return false // engine= may be in what has been diagnosed
+		}
 		why := ""
 		if conf != nil {
 			why = fmt.Sprintf(", and %s has several engines", s.relative(conf.file))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
+	"github.com/idemgen/idemgen/generator/internal/header"
 	"github.com/idemgen/idemgen/generator/internal/names"
 )
 
@@ -29,7 +30,7 @@ type source struct {
 // be.
 func (s *source) render() ([]byte, error) {
 	var b strings.Builder
-	b.WriteString(Header + "\n")
+	b.WriteString(header.Go + "\n")
 	for _, h := range s.head {
 		b.WriteString(h)
 	}

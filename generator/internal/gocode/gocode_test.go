@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/idemgen/idemgen/generator/internal/diag"
+	"github.com/idemgen/idemgen/generator/internal/header"
 	"github.com/idemgen/idemgen/generator/internal/model"
 	"github.com/idemgen/idemgen/generator/internal/sqlcode"
 	"github.com/idemgen/idemgen/generator/internal/sqlcrun"
@@ -61,7 +62,7 @@ func wellFormed(t *testing.T, name string, code []byte) {
 	formatted, err := format.Source(code)
 	require.NoError(t, err, name)
 	assert.Equal(t, string(formatted), string(code), "%s: gofmt", name)
-	assert.True(t, strings.HasPrefix(string(code), Header+"\n"), "%s: header", name)
+	assert.True(t, strings.HasPrefix(string(code), header.Go+"\n"), "%s: header", name)
 	for line := range strings.Lines(string(code)) {
 		wide := len(strings.TrimRight(line, "\n")) + strings.Count(line, "\t")*(tabWidth-1)
 		if !strings.HasPrefix(line, "// key shape: ") {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"text/template"
 
+	"github.com/idemgen/idemgen/generator/internal/header"
 	"github.com/idemgen/idemgen/generator/internal/model"
 )
 
@@ -27,7 +28,7 @@ func Store(s *model.Store, table, stampLine string) ([]byte, error) {
 		return nil, bug("no store for engine %q with driver %q", s.Engine, s.Driver)
 	}
 	var b bytes.Buffer
-	b.WriteString(Header + "\n")
+	b.WriteString(header.Go + "\n")
 	err := storeTemplate.Execute(&b, struct {
 		Package, Engine, Driver, Table, StampLine string
 		PGX                                       bool

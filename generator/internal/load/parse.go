@@ -9,6 +9,8 @@ import (
 	"go/token"
 	"path/filepath"
 	"sync"
+
+	"github.com/idemgen/idemgen/generator/internal/header"
 )
 
 // A sources parses files for packages.Load, which calls it from several goroutines, and remembers what the parsed
@@ -60,5 +62,5 @@ func dropBodies(f *ast.File, instead func(*ast.BlockStmt) *ast.BlockStmt) {
 
 // isGenerated says whether we generated a file.
 func isGenerated(filename string, src []byte) bool {
-	return bytes.HasPrefix(src, []byte("// "+header)) || filepath.Base(filename) == GenFile && IsOwn(src)
+	return bytes.HasPrefix(src, []byte(header.Go)) || filepath.Base(filename) == GenFile && header.Ours(src)
 }

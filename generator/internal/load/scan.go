@@ -14,6 +14,7 @@ import (
 
 	"github.com/idemgen/idemgen/generator/internal/diag"
 	"github.com/idemgen/idemgen/generator/internal/directive"
+	"github.com/idemgen/idemgen/generator/internal/header"
 )
 
 // A folder is one folder that the patterns cover, and what was found in it.
@@ -79,7 +80,7 @@ func (f *folder) scan(buf *bytes.Buffer, tags string) {
 			f.foreign = name // a folder, a dead link: in the way, whatever it is
 		case err != nil:
 			f.unread = append(f.unread, err)
-		case base == GenFile && IsOwn(src):
+		case base == GenFile && header.Ours(src):
 			f.own = name
 			f.spoiled = readClause(name, src).pkg == "" || f.spoiled
 		default:

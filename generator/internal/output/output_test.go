@@ -15,12 +15,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/idemgen/idemgen/generator/internal/diag"
+	"github.com/idemgen/idemgen/generator/internal/header"
 )
 
 const (
-	goHeader   = "// " + ourNotice + "\n"
-	sqlcHeader = "// " + sqlcNotice + "\n"
-	yamlHeader = "# " + ourNotice + "\n"
+	goHeader   = header.Go + "\n"
+	sqlcHeader = header.SQLCGo + "\n"
+	yamlHeader = header.YAML + "\n"
 )
 
 // tree writes files below a new folder and returns it.
@@ -124,7 +125,7 @@ func TestNothingForeignIsTouched(t *testing.T) {
 	dir := tree(t, map[string]string{
 		"foreign.go":       "package a\n",
 		"looks.go":         "package a\n" + goHeader,
-		"almost.go":        "//" + ourNotice + "\n",
+		"almost.go":        "//" + header.Go[len("// "):] + "\n",
 		"other/db.go":      sqlcHeader,
 		"folder.go/x":      "",
 		"file":             "",
@@ -180,7 +181,7 @@ func TestOrphans(t *testing.T) {
 		"a/idem_gen.go":       goHeader,
 		"b/idem_gen.go":       "package b // somebody's\n",
 		"idemdb/db.go":        sqlcHeader,
-		"idemdb/keys.sql":     "-- " + ourNotice + "\n",
+		"idemdb/keys.sql":     header.SQL + "\n",
 		"idemdb/sqlc.yaml":    yamlHeader,
 		"idemdb/store_gen.go": goHeader,
 		"mixed/db.go":         sqlcHeader,

@@ -5,6 +5,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/idemgen/idemgen/generator/internal/header"
 	"github.com/idemgen/idemgen/generator/internal/model"
 )
 
@@ -19,7 +20,7 @@ type Block struct {
 // query that takes the connection with each call and its values in one struct, and output that depends on nothing else.
 func Config(blocks ...Block) string {
 	var b strings.Builder
-	b.WriteString(ConfigHeader + "\nversion: \"2\"\nsql:\n")
+	b.WriteString(header.YAML + "\nversion: \"2\"\nsql:\n")
 	for _, block := range blocks {
 		fmt.Fprintf(&b, "  - engine: %s\n", block.Store.Engine)
 		fmt.Fprintf(&b, "    schema: %q\n", path.Join(block.Dir, block.Files.Schema.Name))

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"gopkg.in/yaml.v3"
 
+	"github.com/idemgen/idemgen/generator/internal/header"
 	"github.com/idemgen/idemgen/generator/internal/model"
 )
 
@@ -38,11 +39,11 @@ func TestNamesAreQuoted(t *testing.T) {
 		}
 		assert.Equal(t, 4, strings.Count(string(files.Queries[0].Data), c.table+"\n")+strings.Count(string(files.Queries[0].Data), c.table+" ("))
 		for _, f := range files.All() {
-			header := Header
+			first := header.SQL
 			if f.Name == ConfigFile {
-				header = ConfigHeader
+				first = header.YAML
 			}
-			assert.True(t, strings.HasPrefix(string(f.Data), header+"\n"), f.Name)
+			assert.True(t, strings.HasPrefix(string(f.Data), first+"\n"), f.Name)
 			assert.NotContains(t, string(f.Data), "\n\n\n", f.Name)
 			assert.NotContains(t, string(f.Data), "{{", f.Name)
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/idemgen/idemgen/generator/internal/diag"
+	"github.com/idemgen/idemgen/generator/internal/header"
 	"github.com/idemgen/idemgen/generator/internal/model"
 	"github.com/idemgen/idemgen/generator/internal/sqlcode"
 )
@@ -97,5 +98,5 @@ func stage(dir string, jobs []Job) (config string, err error) {
 // withoutHeader empties the first line, which sqlc would take for the first query's documentation. The lines keep
 // their numbers.
 func withoutHeader(data []byte) []byte {
-	return []byte(strings.TrimPrefix(string(data), sqlcode.Header))
+	return []byte(strings.TrimPrefix(string(data), header.SQL))
 }
