@@ -158,3 +158,33 @@ func TestNoMachinePaths(t *testing.T) {
 		}
 	})
 }
+
+var (
+	namedTest    = regexp.MustCompile("`((?:Test|Fuzz)[A-Za-z0-9_]+)`")
+	declaredTest = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)[A-Za-z0-9_]+)\(`)
+)
+
+// A promise names the tests that hold it, and they are there.
+func TestGuaranteesNameTests(t *testing.T) {
+	t.Parallel()
+	declared := map[string]bool{}
+	walk(t, func(file string, data []byte) {
+		if strings.HasSuffix(file, "_test.go") {
+			for _, m := range declaredTest.FindAllSubmatch(data, -1) {
+				declared[string(m[1])] = true
+			}
+		}
+	})
+	page, err := os.ReadFile("docs/guarantees.md")
+	require.NoError(t, err)
+	named := namedTest.FindAllSubmatch(page, -1)
+	require.NotEmpty(t, named)
+	for _, m := range named {
+		assert.True(t, declared[string(m[1])], "docs/guarantees.md names %s, which is not there", m[1])
+	}
+	for row := range strings.Lines(string(page)) {
+		if regexp.MustCompile(`^\| \d+ \|`).MatchString(row) {
+			assert.Regexp(t, namedTest, row, "a promise without a test")
+		}
+	}
+}

@@ -132,7 +132,7 @@ func (a *analyzer) scan(p *load.Package) *scan {
 func (s *scan) setPackage(d *directive.Placed) {
 	if s.settings != nil {
 		s.a.diags.Add(d.Pos, codePackage, "put all arguments on one of the two lines and remove the other",
-			"package %s has a second //idem:package; the first is at %s", s.Name, near(d.Pos, s.settings.Pos))
+			"package %s has a second //idem:package; the first is at %s", s.Name, at(s.settings.Pos))
 		return
 	}
 	s.settings = d
@@ -212,12 +212,10 @@ func (a *analyzer) tag(v *types.Var, value string) (directive.Tag, bool) {
 	return directive.ParseTagValue(value, a.position(v.Pos()), a.diags)
 }
 
-// near writes a position as seen from another: relative to the other's folder, so that no message holds a machine's path.
-func near(from, to token.Position) string {
-	if rel, err := filepath.Rel(filepath.Dir(from.Filename), to.Filename); err == nil {
-		to.Filename = filepath.ToSlash(rel)
-	}
-	return to.String()
+// at writes a position into a message. It is absolute, as every position is; diag.Print makes it relative.
+func at(pos token.Position) string {
+	pos.Filename = filepath.ToSlash(pos.Filename)
+	return pos.String()
 }
 
 func byPosition(a, b token.Position) int {

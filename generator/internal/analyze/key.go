@@ -113,7 +113,7 @@ func (h *handler) setAttempt(t tagged, what string, part model.Part, no *refusal
 			"%s is %s, and an attempt is a number", what, h.s.typeText(t.typ))
 	case h.Attempt != nil:
 		h.fail(pos, codeTwoAttempts, "tag one of the two", "%s has two attempts: %s at %s, and %s",
-			h.Source, h.Attempt.Label, near(pos, h.Attempt.Pos), t.label())
+			h.Source, h.Attempt.Label, at(h.Attempt.Pos), t.label())
 	default:
 		part.Pos, part.Label, part.AllowZero = pos, t.label(), true
 		h.Attempt = &part
@@ -131,7 +131,7 @@ func (h *handler) keyAndTags(arg directive.Arg, all []tagged) {
 		if t.tag.Role == directive.Key {
 			h.fail(arg.Pos, codeKeyAndTags, "remove key=, which is for payloads that cannot be tagged, or the tags",
 				"%s says its key twice: key= here, and the tag on %s.%s at %s",
-				h.Source, h.s.typeText(deref(t.root)), t.path(), near(arg.Pos, h.tagPos(t)))
+				h.Source, h.s.typeText(deref(t.root)), t.path(), at(h.tagPos(t)))
 			return
 		}
 	}

@@ -57,7 +57,7 @@ func (a *analyzer) checkStoredNames(scans []*scan) {
 		}
 		a.diags.Add(h.namePos, codeTwoNames, "give one of them another name with name=: keys are stored under it",
 			"%s and %s at %s are both named %s, so an event of one would pass for a repeat of the other's",
-			h.Source, other.Source, near(h.namePos, other.namePos), h.Name)
+			h.Source, other.Source, at(other.namePos), h.Name)
 	}
 }
 
@@ -136,16 +136,13 @@ func (s *scan) importName(imp *ast.ImportSpec) string {
 // free says that a name may be generated at package level; where says what is in the way.
 func (c *nameCheck) free(name string) (where string, ok bool) {
 	if pos, declared := c.s.declared(name); declared {
-		return "is declared at " + near(c.anchor(), pos), false
+		return "is declared at " + at(pos), false
 	}
 	if pos, imported := c.imported[name]; imported {
-		return "is the name of an import at " + near(c.anchor(), pos), false
+		return "is the name of an import at " + at(pos), false
 	}
 	return "", true
 }
-
-// anchor is a position in the package's folder.
-func (c *nameCheck) anchor() token.Position { return c.s.handlers[0].Pos }
 
 // take claims a package-level name for a handler.
 func (c *nameCheck) take(name, what string, pos token.Position, mend string) {
@@ -155,7 +152,7 @@ func (c *nameCheck) take(name, what string, pos token.Position, mend string) {
 	}
 	if other, twice := c.taken[name]; twice {
 		c.s.a.diags.Add(pos, codeCollision, "rename one of the two handlers or their types",
-			"the generated %s would be called %s, as the %s for the handler at %s is", what, name, other.what, near(pos, other.pos))
+			"the generated %s would be called %s, as the %s for the handler at %s is", what, name, other.what, at(other.pos))
 		return
 	}
 	c.taken[name] = claim{what, pos}

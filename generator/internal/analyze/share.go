@@ -42,7 +42,7 @@ func (a *analyzer) agree(first, c *choice) {
 	disagree := func(pos token.Position, what, mine, theirs string) {
 		a.diags.Add(pos, codeDisagree, "make them agree, or give one of the packages a store of its own with out=./idemdb",
 			"packages %s and %s share the store %s and disagree about its %s: %s here, %s for %s at %s",
-			c.scan.Name, first.scan.Name, c.scan.relative(y.Dir), what, mine, theirs, first.scan.Name, near(pos, x.Pos))
+			c.scan.Name, first.scan.Name, c.scan.relative(y.Dir), what, mine, theirs, first.scan.Name, at(x.Pos))
 	}
 	switch {
 	case x.Engine != y.Engine:

@@ -103,7 +103,7 @@ func (s *scan) driver() (model.Driver, bool) {
 		case first.driver != h.driver:
 			s.a.diags.Add(h.txPos, codeTwoDrivers, "use one driver in a package, or move one of the handlers to another package",
 				"%s takes a transaction of %s, and %s at %s one of %s; a package has one store, and a store one driver",
-				h.Source, driverText(h.driver), first.Source, near(h.txPos, first.txPos), driverText(first.driver))
+				h.Source, driverText(h.driver), first.Source, at(first.txPos), driverText(first.driver))
 			ok = false
 		}
 	}

@@ -56,7 +56,7 @@ func (l *List) Sorted() []Diagnostic {
 }
 
 // Print writes the diagnostics to w, each as "path:line:column: message [CODE]" and a tab-indented hint. Paths below
-// dir are printed relative to it, with slashes.
+// dir are printed relative to it, with slashes, also those that a message or a hint mentions.
 func Print(w io.Writer, dir string, ds []Diagnostic) error {
 	for _, d := range ds {
 		if _, err := io.WriteString(w, d.format(dir)); err != nil {
@@ -78,9 +78,19 @@ func (d Diagnostic) format(dir string) string {
 		b.WriteString(pos.String())
 		b.WriteString(": ")
 	}
-	fmt.Fprintf(&b, "%s [%s]\n", d.Message, d.Code)
+	fmt.Fprintf(&b, "%s [%s]\n", mentions(d.Message, dir), d.Code)
 	if d.Hint != "" {
-		fmt.Fprintf(&b, "\thint: %s\n", strings.ReplaceAll(d.Hint, "\n", "\n\t      "))
+		hint := mentions(d.Hint, dir)
+		fmt.Fprintf(&b, "\thint: %s\n", strings.ReplaceAll(hint, "\n", "\n\t      "))
 	}
 	return b.String()
+}
+
+// mentions makes the paths below dir that a text mentions relative to it.
+func mentions(text, dir string) string {
+	below := strings.TrimSuffix(filepath.ToSlash(dir), "/") + "/"
+	if below == "/" {
+		return text
+	}
+	return strings.ReplaceAll(text, below, "")
 }

@@ -39,10 +39,10 @@ func TestListSorts(t *testing.T) {
 
 func TestPrint(t *testing.T) {
 	t.Parallel()
-	dir := filepath.FromSlash("/work/shop")
+	dir := filepath.FromSlash("/src/shop")
 	var b strings.Builder
 	require.NoError(t, Print(&b, dir, []Diagnostic{
-		{Pos: token.Position{Filename: filepath.FromSlash("/work/shop/svc/order.go"), Line: 12, Column: 16}, Code: "IDEM004", Message: `unknown argument "tll"`, Hint: `did you mean "ttl"?`},
+		{Pos: token.Position{Filename: filepath.FromSlash("/src/shop/svc/order.go"), Line: 12, Column: 16}, Code: "IDEM004", Message: `unknown argument "tll"`, Hint: `did you mean "ttl"?`},
 		{Pos: token.Position{Filename: filepath.FromSlash("/work/other/a.go")}, Code: "IDEM104", Message: "outside"},
 		{Code: "IDEM100", Message: "no module", Hint: "one line\nand another"},
 	}))
@@ -119,5 +119,19 @@ func TestCodesAreUsed(t *testing.T) {
 	}
 	for _, m := range Meanings() {
 		assert.Contains(t, used, m.Code, "no stage uses %s", m.Code)
+	}
+}
+
+func TestPrintMakesMentionedPathsRelative(t *testing.T) {
+	t.Parallel()
+	for dir, want := range map[string]string{
+		"/src/shop": "see svc/order.go:3:1 and /src/shopping/a.go [IDEM282]\n\thint: look at svc/order.go\n",
+		"/":          "see /src/shop/svc/order.go:3:1 and /src/shopping/a.go [IDEM282]\n\thint: look at /src/shop/svc/order.go\n",
+	} {
+		var b strings.Builder
+		require.NoError(t, Print(&b, filepath.FromSlash(dir), []Diagnostic{{
+			Code: "IDEM282", Message: "see /src/shop/svc/order.go:3:1 and /src/shopping/a.go", Hint: "look at /src/shop/svc/order.go",
+		}}))
+		assert.Equal(t, want, b.String())
 	}
 }

@@ -54,7 +54,7 @@ func word(name string) string {
 	return name
 }
 
-// window is a duration in the largest unit that it is a multiple of.
+// window is a duration in the largest unit that it is a multiple of; several days are so many times 24 hours.
 func (f *file) window(h *model.Handler) *jen.Statement {
 	if h.Forever {
 		return f.idem("Forever")
@@ -71,8 +71,11 @@ func (f *file) window(h *model.Handler) *jen.Statement {
 			continue
 		}
 		value := f.name("time", "time", unit.name)
-		if n == 1 {
+		switch days := n / 24; {
+		case n == 1:
 			return value
+		case unit.size == time.Hour && n%24 == 0 && days > 1:
+			return jen.Id(strconv.FormatInt(int64(days), 10)).Op("*").Lit(24).Op("*").Add(value)
 		}
 		return jen.Id(strconv.FormatInt(int64(n), 10)).Op("*").Add(value)
 	}

@@ -166,7 +166,7 @@ func (f *file) run(g *model.Group, h *model.Handler) *jen.Statement {
 	if g.Type != nil {
 		callee = jen.Id(l.wrapped).Dot(h.Method)
 	}
-	if f.direct(h) {
+	if f.direct(g, h) {
 		return callee
 	}
 	event := l.args
@@ -201,8 +201,15 @@ func (f *file) run(g *model.Group, h *model.Handler) *jen.Statement {
 	return build(f.fits(jen.Id("_").Op("=").Add(build(true)), 3))
 }
 
-// direct says that the handler's parameters are exactly context, transaction and payload, as the runtime passes them.
-func (f *file) direct(h *model.Handler) bool {
+// direct says that the handler can be named as a value: its parameters are exactly context, transaction and payload, as
+// the runtime passes them. The value of a method with a value receiver would keep the receiver as it was when the
+// wrapper was made, so that takes a closure.
+func (f *file) direct(g *model.Group, h *model.Handler) bool {
+	if g.Kind == model.Methods && g.Pointer {
+		if _, pointer := types.Unalias(h.Func.Signature().Recv().Type()).(*types.Pointer); !pointer {
+			return false
+		}
+	}
 	return h.Payload == 2 && len(h.Params) == 3 &&
 		h.Params[0].Role == model.Context &&
 		h.Params[1].Role == model.Tx && h.Params[1].TxFunc == nil && f.isTx(h.Params[1].Type)

@@ -88,7 +88,7 @@ func (s *IdempotentService) ReserveStockHandler() *idem.Handler[pgx.Tx, ReserveS
 // key shape: orders.Service.ReserveStock 1 e.OrderID:uuid/e.SKU:string
 var specServiceReserveStock = idem.Spec[ReserveStockArgs]{
 	Name:   "orders.Service.ReserveStock",
-	Window: 168 * time.Hour,
+	Window: 7 * 24 * time.Hour,
 	Key: func(a ReserveStockArgs) (string, error) {
 		var k idem.KeyBuilder
 		k.UUID("e.OrderID", a.E.OrderID)

@@ -1,0 +1,171 @@
+// Package litehook opens SQLite through a driver that lets a test look in: it counts statements that met a lock, runs a
+// test's code before a given statement, and can put error texts into another language. Everything else is modernc's
+// driver.
+package litehook
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"strings"
+	"sync"
+
+	"modernc.org/sqlite"
+)
+
+// Connector opens connections to one database. Use it with sql.OpenDB.
+type Connector struct {
+	dsn string
+
+	mu        sync.Mutex
+	busy      int
+	before    []hook
+	translate bool
+}
+
+type hook struct {
+	text string
+	do   func()
+}
+
+// New makes a Connector for a DSN of modernc's driver.
+func New(dsn string) *Connector { return &Connector{dsn: dsn} }
+
+// Busy is how many statements have met another connection's lock.
+func (c *Connector) Busy() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.busy
+}
+
+// Before has do run once, before the next statement that contains text.
+func (c *Connector) Before(text string, do func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.before = append(c.before, hook{text, do})
+}
+
+// Translate has the texts of all errors come in another language from now on. Their codes stay.
+func (c *Connector) Translate() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.translate = true
+}
+
+// Driver is modernc's.
+func (c *Connector) Driver() driver.Driver { return &sqlite.Driver{} }
+
+// Connect opens a connection.
+func (c *Connector) Connect(context.Context) (driver.Conn, error) {
+	inner, err := c.Driver().Open(c.dsn)
+	if err != nil {
+		return nil, err
+	}
+	full, ok := inner.(fullConn)
+	if !ok {
+		return nil, errors.Join(errors.New("litehook: modernc's connection has lost a method"), inner.Close())
+	}
+	return &conn{full, c}, nil
+}
+
+// statement is called before each statement.
+func (c *Connector) statement(query string) {
+	c.mu.Lock()
+	var do []func()
+	rest := c.before[:0]
+	for _, h := range c.before {
+		if strings.Contains(query, h.text) {
+			do = append(do, h.do)
+		} else {
+			rest = append(rest, h)
+		}
+	}
+	c.before = rest
+	c.mu.Unlock()
+	for _, f := range do {
+		f()
+	}
+}
+
+const primaryBusy = 5 // SQLITE_BUSY, in the low byte of an extended code
+
+// outcome is called with the error of each statement and returns it, translated if need be.
+func (c *Connector) outcome(err error) error {
+	var coded *sqlite.Error
+	if !errors.As(err, &coded) {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if coded.Code()&0xff == primaryBusy {
+		c.busy++
+	}
+	if c.translate {
+		return foreignError(coded.Code())
+	}
+	return err
+}
+
+// foreignError has modernc's code and no word that one could go by.
+type foreignError int
+
+func (foreignError) Error() string { return "нечто пошло не так" }
+
+// Code is SQLite's result code.
+func (e foreignError) Code() int { return int(e) }
+
+type fullConn interface {
+	driver.Conn
+	driver.ConnBeginTx
+	driver.ConnPrepareContext
+	driver.ExecerContext
+	driver.QueryerContext
+	driver.Pinger
+	driver.SessionResetter
+	driver.Validator
+}
+
+type conn struct {
+	fullConn
+	c *Connector
+}
+
+func (n *conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	n.c.statement(query)
+	result, err := n.fullConn.ExecContext(ctx, query, args)
+	return result, n.c.outcome(err)
+}
+
+func (n *conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	n.c.statement(query)
+	rows, err := n.fullConn.QueryContext(ctx, query, args)
+	return rows, n.c.outcome(err)
+}
+
+func (n *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
+	n.c.statement("BEGIN")
+	inner, err := n.fullConn.BeginTx(ctx, opts)
+	if err != nil {
+		return nil, n.c.outcome(err)
+	}
+	return &tx{inner, n.c}, nil
+}
+
+type tx struct {
+	driver.Tx
+	c *Connector
+}
+
+func (t *tx) Commit() error {
+	t.c.statement("COMMIT")
+	return t.c.outcome(t.Tx.Commit())
+}
+
+func (t *tx) Rollback() error {
+	t.c.statement("ROLLBACK")
+	return t.c.outcome(t.Tx.Rollback())
+}
+
+// Open opens the database.
+func (c *Connector) Open() *sql.DB { return sql.OpenDB(c) }

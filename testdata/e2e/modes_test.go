@@ -1,0 +1,75 @@
+package e2e
+
+import (
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/idemgen/idemgen/runtime/idem"
+)
+
+// Every way in which pgx can speak to the server, those included that a transaction-pooling proxy needs.
+func TestExecModes(t *testing.T) {
+	t.Parallel()
+	for _, d := range drivers()[:2] {
+		for _, mode := range []pgx.QueryExecMode{
+			pgx.QueryExecModeCacheStatement, pgx.QueryExecModeCacheDescribe, pgx.QueryExecModeDescribeExec,
+			pgx.QueryExecModeExec, pgx.QueryExecModeSimpleProtocol,
+		} {
+			t.Run(d.name+" "+mode.String(), func(t *testing.T) {
+				t.Parallel()
+				d.need(t)
+				s := d.open(t, setup{options: []idem.Option{long}, conn: inMode(mode)})
+				s.everything(t)
+			})
+		}
+	}
+}
+
+// inMode has a connection speak in one mode, and cache nothing in those that are for proxies.
+func inMode(mode pgx.QueryExecMode) func(*pgx.ConnConfig) {
+	return func(c *pgx.ConnConfig) {
+		c.DefaultQueryExecMode = mode
+		if mode == pgx.QueryExecModeExec || mode == pgx.QueryExecModeSimpleProtocol {
+			c.StatementCacheCapacity, c.DescriptionCacheCapacity = 0, 0
+		}
+	}
+}
+
+// everything goes once through all that a row can be to a delivery.
+func (s *shop) everything(t *testing.T) {
+	t.Helper()
+	ctx := t.Context()
+	s.twice(t)
+
+	changed := order()
+	_, err := s.PlaceOrder(ctx, changed)
+	require.NoError(t, err)
+	changed.Total++
+	_, err = s.PlaceOrder(ctx, changed)
+	require.ErrorIs(t, err, idem.ErrPayloadMismatch)
+
+	s.expire(t)
+	_, err = s.PlaceOrder(ctx, changed)
+	require.NoError(t, err, "taken over")
+
+	winner := s.park(t)
+	e := order()
+	first := s.deliver(ctx, e)
+	<-winner.reached
+	second := s.deliver(ctx, e)
+	s.awaitRivals(t, 1)
+	winner.letGo <- nil
+	won, repeat := <-first, <-second
+	require.NoError(t, won.err)
+	require.NoError(t, repeat.err)
+	assert.Equal(t, won.Receipt, repeat.Receipt)
+
+	s.swallow(t)
+	_, err = s.PlaceOrder(ctx, order())
+	require.ErrorIs(t, err, idem.ErrTransactionAborted)
+	require.ErrorIs(t, s.AuditOrder(ctx, order()), idem.ErrTransactionAborted)
+	s.returned(t)
+}

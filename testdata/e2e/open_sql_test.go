@@ -1,0 +1,184 @@
+package e2e
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"log/slog"
+	"net/url"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/idemgen/idemgen/testdata/e2e/events"
+	"github.com/idemgen/idemgen/testdata/e2e/litehook"
+	"github.com/idemgen/idemgen/testdata/e2e/liteshop"
+	litedb "github.com/idemgen/idemgen/testdata/e2e/liteshop/idemdb"
+	liteshopdb "github.com/idemgen/idemgen/testdata/e2e/liteshop/shopdb"
+	"github.com/idemgen/idemgen/testdata/e2e/stdshop"
+	stddb "github.com/idemgen/idemgen/testdata/e2e/stdshop/idemdb"
+	stdshopdb "github.com/idemgen/idemgen/testdata/e2e/stdshop/shopdb"
+)
+
+// sqlTx is a transaction of database/sql as a test's handler sees it.
+type sqlTx struct {
+	driver
+	tx interface {
+		ExecContext(context.Context, string, ...any) (sql.Result, error)
+		QueryRowContext(context.Context, string, ...any) *sql.Row
+	}
+}
+
+func (x sqlTx) Exec(ctx context.Context, query string, args ...any) (int64, error) {
+	result, err := x.tx.ExecContext(ctx, x.spell(query), args...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+func (x sqlTx) Int(ctx context.Context, query string, args ...any) (n int64, err error) {
+	err = x.tx.QueryRowContext(ctx, x.spell(query), args...).Scan(&n)
+	return n, err
+}
+
+func openStd(t *testing.T, set setup) *shop {
+	t.Helper()
+	s := newShop("std")
+	own := newPlace(t, set, stdshop.Tables, stddb.Schema)
+	s.look, s.place = eyes(t, own), own.RuntimeParams["application_name"]
+	config := own.Copy()
+	s.reconnect(t, set, config)
+	s.db = stdlib.OpenDB(*config)
+	s.db.SetMaxOpenConns(poolSize)
+	closeInTheEnd(t, s.db)
+
+	service := stdshop.NewIdempotentService(&stdshop.Service{
+		OnPlaceOrder: func(ctx context.Context, tx *sql.Tx, e events.OrderPlaced) (events.Receipt, error) {
+			return s.placeOrder(ctx, sqlTx{s.driver, tx}, e)
+		},
+		OnAuditOrder: func(ctx context.Context, tx *sql.Tx, e events.OrderPlaced) error {
+			return s.auditOrder(ctx, sqlTx{s.driver, tx}, e)
+		},
+		OnRushOrder: func(ctx context.Context, tx *sql.Tx, e *events.OrderPlaced) (*events.Receipt, error) {
+			return s.rushOrder(ctx, sqlTx{s.driver, tx}, e)
+		},
+		OnReserveStock: func(ctx context.Context, log *slog.Logger, q *stdshopdb.Queries, e events.StockReserved) error {
+			return s.reserveStock(ctx, log, func(ctx context.Context, sku string, quantity int64) (int64, error) {
+				return q.TakeStock(ctx, stdshopdb.TakeStockParams{Sku: sku, Quantity: quantity})
+			}, e)
+		},
+		OnCloseDay: func(ctx context.Context, tx stdshop.DBTX, e events.DayClosed) (int64, error) {
+			return s.closeDay(ctx, sqlTx{s.driver, tx}, e)
+		},
+		OnShip: func(ctx context.Context, tx *sql.Tx, e events.Shipped) error {
+			return s.ship(ctx, sqlTx{s.driver, tx}, e)
+		},
+	}, s.db, s.options(set)...)
+	s.PlaceOrder, s.AuditOrder, s.RushOrder = service.PlaceOrder, service.AuditOrder, service.RushOrder
+	s.ReserveStock, s.CloseDay, s.Ship = service.ReserveStock, service.CloseDay, service.Ship
+	s.OldAudit = rename(service.AuditOrderHandler(), service.Guard(), func(ctx context.Context, tx *sql.Tx, e events.OrderPlaced) error {
+		return s.auditOrder(ctx, sqlTx{s.driver, tx}, e)
+	})
+
+	functions := stdshop.NewIdempotent(s.db, s.options(set)...)
+	s.Settle = func(ctx context.Context, tenant string, batch uuid.UUID) (int64, error) {
+		return functions.Settle(ctx, s.settleSQL, tenant, batch)
+	}
+	refunds := stdshop.NewIdempotentRefunds(sqlRefunds{s}, s.db, s.options(set)...)
+	s.Refund, s.RefundTotal = refunds.Refund, refunds.Total
+	return s
+}
+
+func openLite(t *testing.T, set setup) *shop {
+	t.Helper()
+	s := newShop("lite")
+	s.openFile(t, set)
+	_, err := s.look.ExecContext(t.Context(), liteshop.Tables+litedb.Schema)
+	require.NoError(t, err)
+
+	service := liteshop.NewIdempotentService(&liteshop.Service{
+		OnPlaceOrder: func(ctx context.Context, tx *sql.Tx, e events.OrderPlaced) (events.Receipt, error) {
+			return s.placeOrder(ctx, sqlTx{s.driver, tx}, e)
+		},
+		OnAuditOrder: func(ctx context.Context, tx *sql.Tx, e events.OrderPlaced) error {
+			return s.auditOrder(ctx, sqlTx{s.driver, tx}, e)
+		},
+		OnRushOrder: func(ctx context.Context, tx *sql.Tx, e *events.OrderPlaced) (*events.Receipt, error) {
+			return s.rushOrder(ctx, sqlTx{s.driver, tx}, e)
+		},
+		OnReserveStock: func(ctx context.Context, log *slog.Logger, q *liteshopdb.Queries, e events.StockReserved) error {
+			return s.reserveStock(ctx, log, func(ctx context.Context, sku string, quantity int64) (int64, error) {
+				return q.TakeStock(ctx, liteshopdb.TakeStockParams{Sku: sku, Quantity: quantity})
+			}, e)
+		},
+		OnCloseDay: func(ctx context.Context, tx liteshop.DBTX, e events.DayClosed) (int64, error) {
+			return s.closeDay(ctx, sqlTx{s.driver, tx}, e)
+		},
+		OnShip: func(ctx context.Context, tx *sql.Tx, e events.Shipped) error {
+			return s.ship(ctx, sqlTx{s.driver, tx}, e)
+		},
+	}, s.db, s.options(set)...)
+	s.PlaceOrder, s.AuditOrder, s.RushOrder = service.PlaceOrder, service.AuditOrder, service.RushOrder
+	s.ReserveStock, s.CloseDay, s.Ship = service.ReserveStock, service.CloseDay, service.Ship
+	s.OldAudit = rename(service.AuditOrderHandler(), service.Guard(), func(ctx context.Context, tx *sql.Tx, e events.OrderPlaced) error {
+		return s.auditOrder(ctx, sqlTx{s.driver, tx}, e)
+	})
+
+	functions := liteshop.NewIdempotent(s.db, s.options(set)...)
+	s.Settle = func(ctx context.Context, tenant string, batch uuid.UUID) (int64, error) {
+		return functions.Settle(ctx, s.settleSQL, tenant, batch)
+	}
+	refunds := liteshop.NewIdempotentRefunds(sqlRefunds{s}, s.db, s.options(set)...)
+	s.Refund, s.RefundTotal = refunds.Refund, refunds.Total
+	return s
+}
+
+// openFile opens a database for the code under test, without any patience of SQLite's own with other writers, so that all
+// of the waiting is idemgen's.
+func (s *shop) openFile(t *testing.T, set setup) {
+	t.Helper()
+	s.place = ":memory:"
+	if !set.memory {
+		query := url.Values{"_pragma": {"journal_mode(" + cmp.Or(set.journal, "wal") + ")", "synchronous(normal)"}}
+		file := filepath.ToSlash(filepath.Join(t.TempDir(), "shop.db"))
+		s.place = (&url.URL{Scheme: "file", OmitHost: true, Path: file, RawQuery: query.Encode()}).String()
+	}
+	s.hook = litehook.New(s.place)
+	s.db = sql.OpenDB(s.hook)
+	closeInTheEnd(t, s.db)
+	if set.memory {
+		s.db.SetMaxOpenConns(1)
+		s.look = s.db
+		return
+	}
+	// Eyes that wait: the code under test meets locks at once, but a test looks when it wants to.
+	look, err := sql.Open("sqlite", s.place+"&_pragma=busy_timeout(60000)")
+	require.NoError(t, err)
+	s.look = look
+	closeInTheEnd(t, s.look)
+}
+
+func closeInTheEnd(t *testing.T, db *sql.DB) {
+	t.Cleanup(func() {
+		assert.Zero(t, db.Stats().InUse, "connections left out of the pool")
+		assert.NoError(t, db.Close())
+	})
+}
+
+func (s *shop) settleSQL(ctx context.Context, tx *sql.Tx) (int64, error) {
+	return s.settle(ctx, sqlTx{s.driver, tx})
+}
+
+// sqlRefunds is the interface's implementation that the decorators of database/sql wrap.
+type sqlRefunds struct{ *shop }
+
+func (r sqlRefunds) Refund(ctx context.Context, tx *sql.Tx, e events.RefundAsked) error {
+	return r.refund(ctx, sqlTx{r.driver, tx}, e)
+}
+
+func (r sqlRefunds) Total(context.Context) (int64, error) { return 77, errForwarded }
