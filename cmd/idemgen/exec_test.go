@@ -157,8 +157,8 @@ func toolsModfile(t *testing.T) (mod, sum []byte) {
 func TestWithoutCgo(t *testing.T) {
 	t.Parallel()
 	binary := filepath.Join(t.TempDir(), "idemgen")
-	env := []string{"CGO_ENABLED=0"}
-	out, err := command(t, repository(t), append(env, "GOWORK=off"), "go", "build", "-o", binary, "./cmd/idemgen")
+	env := []string{"CGO_ENABLED=0", "GOWORK=off"}
+	out, err := command(t, repository(t), env, "go", "build", "-o", binary, "./cmd/idemgen")
 	require.NoError(t, err, out)
 
 	for _, name := range []string{"tx02_sql_postgresql", "tx03_sqlite", "tx04_pgx", "shape01_functions_and_methods", "bad_directives"} {

@@ -126,7 +126,7 @@ func TestPrintMakesMentionedPathsRelative(t *testing.T) {
 	t.Parallel()
 	for dir, want := range map[string]string{
 		"/src/shop": "see svc/order.go:3:1 and /src/shopping/a.go [IDEM282]\n\thint: look at svc/order.go\n",
-		"/":          "see /src/shop/svc/order.go:3:1 and /src/shopping/a.go [IDEM282]\n\thint: look at /src/shop/svc/order.go\n",
+		"/":         "see /src/shop/svc/order.go:3:1 and /src/shopping/a.go [IDEM282]\n\thint: look at /src/shop/svc/order.go\n",
 	} {
 		var b strings.Builder
 		require.NoError(t, Print(&b, filepath.FromSlash(dir), []Diagnostic{{

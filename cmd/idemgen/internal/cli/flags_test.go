@@ -26,7 +26,7 @@ func TestNearest(t *testing.T) {
 	names := []string{"check", "generate", "list", "version", "C", "tags"}
 	for given, want := range map[string]string{
 		"chekc": "check", "Check": "check", "generat": "generate", "genrate": "generate", "lst": "list", "tag": "tags",
-		"c": "C", "orders": "", "x": "C", "": "",
+		"c": "C", "orders": "", "": "",
 	} {
 		assert.Equal(t, want, nearest(given, names), "%q", given)
 	}
