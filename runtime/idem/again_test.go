@@ -270,6 +270,43 @@ func TestAfterAConflictTheHandlerRunsAgain(t *testing.T) {
 	}
 }
 
+// The in-flight time is for waiting. What a run takes before it is undone does not count.
+func TestARunIsNoWaiting(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		db, w := newFake(t), watcher{}
+		var rival *Handler[fakeTx, order, receipt]
+		leave := make(chan struct{})
+		c := counter{fail: func(n int) error {
+			switch n {
+			case 1: // takes longer than the in-flight timeout, and loses
+				time.Sleep(10 * time.Second)
+				go func() { _, _ = rival.Do(t.Context(), order{ID: "a"}) }()
+				return errConflict
+			case 2: // the rival, which is waited for and rolls back
+				<-leave
+				return errBroken
+			}
+			return nil
+		}}
+		rival = NewHandler(db.guard(), orderSpec(), c.place)
+		h := NewHandler(db.guard(WithObserver(&w), WithInFlightTimeout(2*time.Second)), orderSpec(), c.place)
+		db.fault = func(step string, n int) error {
+			if step == "claim" && n == 3 { // the second of h
+				time.AfterFunc(time.Second, func() { close(leave) })
+			}
+			return nil
+		}
+		// The rival is first: it claims as soon as the claim of the run that lost is gone, and h pauses before it does.
+		r, err := h.Do(t.Context(), order{ID: "a"})
+		if err != nil || r.Ref != "a#3" || w.last(t).Outcome != OutcomeExecuted {
+			t.Errorf("got %v, %v, observed as %+v", r, err, w.last(t))
+		}
+		<-leave
+		synctest.Wait()
+	})
+}
+
 func TestNoRetries(t *testing.T) {
 	t.Parallel()
 	db, c := newFake(t), counter{fail: func(int) error { return errConflict }}

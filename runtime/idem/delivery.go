@@ -15,6 +15,7 @@ type delivery struct {
 	until   time.Time // end of the in-flight time; zero until the first connection is there
 	retries int       // times begun again
 	runs    int       // times the handler ran
+	began   time.Time // of the last run
 }
 
 // observe tells o how the delivery ended. It is deferred: a delivery without an outcome is one that was left by a panic

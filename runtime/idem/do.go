@@ -67,6 +67,8 @@ func (h *Handler[Tx, E, R]) deliver(ctx context.Context, e E, claim store.Claim,
 			if d.runs > h.guard.settings.retries {
 				return result, err
 			}
+			// What the run took was no waiting.
+			d.until = d.until.Add(time.Since(d.began))
 		}
 		if perr := d.pause(ctx); perr != nil {
 			if next == unclaimed {
@@ -186,6 +188,7 @@ func (h *Handler[Tx, E, R]) repeat(row store.Row, claim store.Claim, d *delivery
 func (h *Handler[Tx, E, R]) execute(ctx context.Context, s driver.Session[Tx], e E, claim store.Claim, d *delivery) (result R, next step, err error) {
 	var none R
 	d.runs++
+	d.began = time.Now()
 	result, err = h.run(ctx, s.Tx(), e)
 	if err != nil {
 		d.outcome = OutcomeError

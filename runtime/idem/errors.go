@@ -23,8 +23,9 @@ var (
 	ErrTransactionAborted = errors.New("the transaction was aborted by an error that the handler did not return")
 
 	// ErrTransactionLost is a transaction that ended under the handler: the handler ended it itself, or the database did
-	// and the handler went on. Some of its writes may have been committed without the rest. Where its claim was committed
-	// too, every repeat gets this error until someone has looked and deleted the row.
+	// and the handler went on. What was written before that end may have been committed without the rest, and what was
+	// written behind it may have been committed on its own. Where the claim was committed and not completed, every repeat
+	// gets this error until someone has looked and deleted the row.
 	ErrTransactionLost = errors.New("the transaction ended before the handler did")
 
 	// ErrCommitUnknown is a COMMIT that was sent and not answered. The run took effect as a whole or not at all, and it

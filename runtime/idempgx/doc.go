@@ -11,5 +11,8 @@
 //
 // The handler gets a pgx.Tx that can do all that pgx's own can, nested transactions and large objects included, except to
 // commit or roll back: that returns an error. After the handler has returned, the Tx and what was made of it stay closed.
-// Out of reach are the connection itself, from Tx.Conn, and transaction control sent as SQL text.
+// Out of reach are the connection itself, from Tx.Conn, and transaction control sent as SQL text. A transaction that was
+// ended by them is found out before COMMIT, even where another one was begun in its place: idem.ErrTransactionLost. But
+// what was committed by them stays, and with it the claim, which is complete from the start where there is no result: such
+// a handler counts as done, whatever it returned then.
 package idempgx

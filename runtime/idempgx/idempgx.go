@@ -75,7 +75,7 @@ func (p *pool) Acquire(ctx context.Context) (driver.Session[pgx.Tx], error) {
 	if err != nil {
 		return nil, err
 	}
-	return &session{pool: p, conn: conn}, nil
+	return newSession(p, conn), nil
 }
 
 func (p *pool) Classify(err error) driver.Class {

@@ -94,26 +94,17 @@ func TestClassify(t *testing.T) {
 	}
 }
 
-func TestLockTimeoutIsNeverForEver(t *testing.T) {
-	t.Parallel()
-	for wait, want := range map[time.Duration]string{-1: "1", 0: "1", time.Microsecond: "1", 5 * time.Second: "5000"} {
-		if got := lockTimeout(wait); got != want {
-			t.Errorf("%s: got %s, want %s", wait, got, want)
-		}
-	}
-}
-
 func TestTheTxIsClosedForGood(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	tx := &guardedTx{}
+	tx := &guardedTx{state: &txState{}}
 	if err := tx.Commit(ctx); !errors.Is(err, errNotYours) {
 		t.Errorf("an early Commit: %v", err)
 	}
 	if err := tx.Rollback(ctx); !errors.Is(err, errNotYours) {
 		t.Errorf("an early Rollback: %v", err)
 	}
-	tx.closed.Store(true)
+	tx.state.closed.Store(true)
 	lo := tx.LargeObjects()
 	for name, f := range map[string]func() error{
 		"Commit":       func() error { return tx.Commit(ctx) },
@@ -134,12 +125,18 @@ func TestTheTxIsClosedForGood(t *testing.T) {
 	if tx.Conn() != nil {
 		t.Error("there is a connection")
 	}
+	nested := &guardedTx{state: tx.state, nested: true}
+	for name, f := range map[string]func(context.Context) error{"Commit": nested.Commit, "Rollback": nested.Rollback} {
+		if err := f(ctx); !errors.Is(err, pgx.ErrTxClosed) {
+			t.Errorf("%s of a savepoint: %v", name, err)
+		}
+	}
 }
 
 func TestPipelinesServeOneKindOfStatement(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	for name, db := range map[string]DBTX{"begin": beginning{}, "commit": committing{}} {
+	for name, db := range map[string]DBTX{"begin": beginning{}, "commit": &ending{}} {
 		if _, err := db.Query(ctx, "SELECT 1"); !errors.Is(err, errOneStatement) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -152,5 +149,44 @@ func TestPipelinesServeOneKindOfStatement(t *testing.T) {
 	}
 	if _, err := (looking{}).Query(ctx, "SELECT 1"); !errors.Is(err, errOneStatement) {
 		t.Errorf("look-up: %v", err)
+	}
+}
+
+// An answer to COMMIT is definite only if the connection outlives it.
+func TestCommitError(t *testing.T) {
+	t.Parallel()
+	answer := func(severity, code string) error {
+		return fmt.Errorf("wrapped: %w", &pgconn.PgError{Severity: "ERREUR", SeverityUnlocalized: severity, Code: code})
+	}
+	for _, tt := range []struct {
+		name    string
+		err     error
+		unknown bool
+	}{
+		{"a deferred constraint", answer("ERROR", "23505"), false},
+		{"a conflict", answer("ERROR", "40001"), false},
+		{"fate unknown by its code", answer("ERROR", "40003"), true},
+		{"shut down", answer("FATAL", "57P01"), true},
+		{"idle for too long", answer("FATAL", "25P03"), true},
+		{"no space for the log", answer("PANIC", "53100"), true},
+		{"an old server's", &pgconn.PgError{Severity: "PANIC", Code: "XX000"}, true},
+		{"preprocessing", pgx.ErrPreprocessingBatch{}, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			var end *driver.CommitError
+			err := newSession(nil, nil).commitError(tt.err)
+			if got := errors.As(err, &end) && end.Fate == driver.Unknown; got != tt.unknown || !errors.Is(err, tt.err) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+	var end *driver.CommitError
+	if err := newSession(nil, nil).commitError(pgx.ErrTxCommitRollback); !errors.As(err, &end) || end.Fate != driver.Aborted {
+		t.Errorf("answered with ROLLBACK: %v", err)
+	}
+	lost := &driver.CommitError{Fate: driver.Lost}
+	if err := newSession(nil, nil).commitError(lost); !errors.As(err, &end) || end != lost {
+		t.Errorf("lost: %v", err)
 	}
 }

@@ -3,11 +3,12 @@ package idempgx
 import (
 	"context"
 	"errors"
-	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/idemgen/idemgen/runtime/internal/driver"
 )
 
 // The wait for a rival is bounded by lock_timeout, for the claim alone: the handler's statements have the user's value
@@ -16,11 +17,6 @@ const (
 	boundLock = `SELECT set_config('idemgen.lock_timeout', current_setting('lock_timeout'), true), set_config('lock_timeout', $1, true)`
 	freeLock  = `SELECT set_config('lock_timeout', current_setting('idemgen.lock_timeout'), true)`
 )
-
-// lockTimeout is a wait as a value of lock_timeout, in milliseconds. 0 would be for ever.
-func lockTimeout(wait time.Duration) string {
-	return strconv.FormatInt(max(wait.Milliseconds(), 1), 10)
-}
 
 var errOneStatement = errors.New("idempgx: the store's statement was not run as generated code runs it: run go generate")
 
@@ -51,7 +47,7 @@ type beginning struct {
 func (p beginning) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
 	b := &pgx.Batch{QueuedQueries: make([]*pgx.QueuedQuery, 0, 4)}
 	b.BeginTx(p.session.pool.options)
-	b.Queue(boundLock, lockTimeout(p.wait))
+	b.Queue(boundLock, driver.LockTimeout(p.wait))
 	b.Queue(sql, args...)
 	b.Queue(freeLock)
 
@@ -61,25 +57,50 @@ func (p beginning) Exec(ctx context.Context, sql string, args ...any) (pgconn.Co
 	return tags[2], err
 }
 
-// committing is the DBTX of a completion: it sends COMMIT behind the statement.
-type committing struct {
+// sameTx fails where the transaction is another one than the claim's: the setting is gone with that.
+const sameTx = `SELECT CAST(CASE WHEN current_setting('idemgen.lock_timeout', true) <> '' THEN '1' ELSE 'another transaction' END AS integer)`
+
+// notInteger is sameTx's answer to another transaction. PostgreSQL, Appendix A, class 22.
+const notInteger = "22P02"
+
+// ending is the DBTX of a completion: it sends sameTx before the statement, where the transaction is to be checked, and
+// COMMIT behind it, where that may travel with it.
+type ending struct {
 	noQuery
 	session *session
-	answer  *pgconn.CommandTag // COMMIT's
+	check   bool
+	commit  bool
+	answer  pgconn.CommandTag // COMMIT's
 }
 
-func (p committing) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
-	b := &pgx.Batch{QueuedQueries: make([]*pgx.QueuedQuery, 0, 2)}
-	b.Queue(sql, args...)
-	b.Queue("commit")
+func (p *ending) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
+	return p.send(ctx, func(b *pgx.Batch) { b.Queue(sql, args...) })
+}
 
-	tags, err := readTags(p.session.conn.SendBatch(ctx, b), 2)
-	*p.answer = tags[1]
-	if tags[1].String() != "" {
+// send sends what queue puts between sameTx and COMMIT: at most one statement, whose answer it returns.
+func (p *ending) send(ctx context.Context, queue func(*pgx.Batch)) (pgconn.CommandTag, error) {
+	b := &pgx.Batch{QueuedQueries: make([]*pgx.QueuedQuery, 0, 3)}
+	if p.check {
+		b.Queue(sameTx)
+	}
+	own := b.Len()
+	queue(b)
+	if p.commit {
+		b.Queue("commit")
+	}
+
+	tags, err := readTags(p.session.conn.SendBatch(ctx, b), b.Len())
+	if p.commit {
+		p.answer = tags[b.Len()-1]
+	}
+	switch {
+	case p.answer.String() != "":
 		// What happens to the connection after COMMIT's answer does not concern the transaction.
 		err = nil
+	case p.check && tags[0].String() == "" && driver.SQLState(err) == notInteger:
+		err = &driver.CommitError{Fate: driver.Lost}
 	}
-	return tags[0], err
+	return tags[own], err
 }
 
 // readTags reads the command tags of the n results of a pipeline and closes it.

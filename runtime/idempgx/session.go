@@ -21,12 +21,23 @@ const (
 	statusAborted = 'E'
 )
 
+// abortedState is the answer to every statement of a transaction that an earlier error has aborted. PostgreSQL, Appendix
+// A, class 25.
+const abortedState = "25P02"
+
 // session is one connection for one attempt.
 type session struct {
-	pool *pool
-	conn *pgxpool.Conn
-	tx   guardedTx
-	open bool // tx.native may still be open
+	pool  *pool
+	conn  *pgxpool.Conn
+	tx    guardedTx
+	state txState // tx's
+	open  bool    // tx.native may still be open
+}
+
+func newSession(p *pool, conn *pgxpool.Conn) *session {
+	s := &session{pool: p, conn: conn}
+	s.tx.state = &s.state
+	return s
 }
 
 // began takes over the transaction whose BEGIN has been sent.
@@ -59,37 +70,50 @@ func (s *session) TakeOver(ctx context.Context, c store.Claim, seen store.Owner,
 func (s *session) Tx() pgx.Tx { return &s.tx }
 
 func (s *session) Commit(ctx context.Context, c *store.Completion) error {
-	s.tx.closed.Store(true)
+	s.state.closed.Store(true)
 	conn := s.conn.Conn().PgConn()
 	switch {
 	case conn.IsClosed():
-		return errors.Join(errors.New("the connection was closed under the handler"), s.tx.failed)
+		return errors.Join(errors.New("the connection was closed under the handler"), s.state.failed)
 	case conn.IsBusy():
 		return errors.New("the handler returned with rows, a batch or a copy still open")
 	case conn.TxStatus() == statusAborted:
-		return &driver.CommitError{Fate: driver.Aborted, Err: s.tx.failed}
+		return &driver.CommitError{Fate: driver.Aborted, Err: s.state.failed}
 	case conn.TxStatus() == statusIdle:
 		return &driver.CommitError{Fate: driver.Lost}
 	}
 
 	ctx, cancel := driver.Detach(ctx)
 	defer cancel()
-	if c == nil {
+	if c == nil && !s.state.unsure {
 		return s.commitNative(ctx)
 	}
-	if s.tx.shared {
+	end := &ending{session: s, check: s.state.unsure, commit: !s.state.shared}
+	err := s.complete(ctx, end, c)
+	switch {
+	case end.answer.String() == "COMMIT":
+		s.ended()
+		return err // the claim is gone, or nil
+	case end.answer.String() == "ROLLBACK":
+		s.ended()
+		return &driver.CommitError{Fate: driver.Aborted, Err: s.state.failed}
+	case err != nil:
+		return s.commitError(err)
+	case end.commit:
+		return errOneStatement
+	default:
 		// One round trip more, for which native learns that it is closed.
-		if err := s.complete(ctx, s.tx.native, *c); err != nil {
-			return err
-		}
 		return s.commitNative(ctx)
 	}
-	return s.commitPipelined(ctx, *c)
 }
 
-// complete turns the claim into a done row.
-func (s *session) complete(ctx context.Context, db DBTX, c store.Completion) error {
-	n, err := s.pool.queries.Complete(ctx, db, c)
+// complete turns the claim into a done row, where that is not done yet.
+func (s *session) complete(ctx context.Context, end *ending, c *store.Completion) error {
+	if c == nil {
+		_, err := end.send(ctx, func(*pgx.Batch) {})
+		return err
+	}
+	n, err := s.pool.queries.Complete(ctx, end, *c)
 	if err != nil {
 		return err
 	}
@@ -107,34 +131,20 @@ func (s *session) commitNative(ctx context.Context) error {
 	return nil
 }
 
-func (s *session) commitPipelined(ctx context.Context, c store.Completion) error {
-	var answer pgconn.CommandTag
-	err := s.complete(ctx, committing{session: s, answer: &answer}, c)
-	switch {
-	case answer.String() == "COMMIT":
-		s.ended()
-		return err // the claim is gone, or nil
-	case answer.String() == "ROLLBACK":
-		s.ended()
-		return &driver.CommitError{Fate: driver.Aborted, Err: s.tx.failed}
-	case err == nil:
-		return errOneStatement
-	default:
-		return s.commitError(err)
-	}
-}
-
 // commitError tells what an error in place of COMMIT's answer means.
 func (s *session) commitError(err error) error {
+	var ended *driver.CommitError
 	var refused *pgconn.PgError
 	var unsent pgx.ErrPreprocessingBatch
 	switch {
+	case errors.As(err, &ended):
+		return err
 	case errors.Is(err, pgx.ErrTxCommitRollback):
-		return &driver.CommitError{Fate: driver.Aborted, Err: s.tx.failed}
+		return &driver.CommitError{Fate: driver.Aborted, Err: s.state.failed}
 	case errors.As(err, &unsent):
 		return err
 	case errors.As(err, &refused):
-		if driver.CommitUnknownState(refused.Code) {
+		if driver.CommitUnknownState(refused.Code) || fatal(refused) {
 			return &driver.CommitError{Fate: driver.Unknown, Err: err}
 		}
 		return err
@@ -148,8 +158,18 @@ func (s *session) commitError(err error) error {
 	}
 }
 
+// fatal reports whether the server ended the connection with an answer, or itself: it can do so for a reason that has
+// nothing to do with COMMIT, and between COMMIT and its answer. PostgreSQL, "Error and Notice Message Fields".
+func fatal(err *pgconn.PgError) bool {
+	severity := err.SeverityUnlocalized
+	if severity == "" {
+		severity = err.Severity
+	}
+	return severity == "FATAL" || severity == "PANIC"
+}
+
 func (s *session) Close(ctx context.Context) {
-	s.tx.closed.Store(true)
+	s.state.closed.Store(true)
 	if s.open {
 		ctx, cancel := driver.Detach(ctx)
 		// An error closes the connection, and with it the server rolls back. For a transaction that is closed it is

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"strconv"
 
 	"github.com/idemgen/idemgen/runtime/internal/driver"
 )
@@ -50,8 +49,7 @@ func (postgresql) claim(ctx context.Context, s *session, w waiting) (int64, erro
 	bounded, cancel := driver.BoundWait(ctx, w.wait)
 	defer cancel()
 	n, err := func() (int64, error) {
-		timeout := strconv.FormatInt(max(w.wait.Milliseconds(), 1), 10) // 0 would be for ever
-		if _, err := s.tx.ExecContext(bounded, boundLock, timeout); err != nil {
+		if _, err := s.tx.ExecContext(bounded, boundLock, driver.LockTimeout(w.wait)); err != nil {
 			return 0, err
 		}
 		n, err := w.run(bounded)
@@ -64,7 +62,7 @@ func (postgresql) claim(ctx context.Context, s *session, w waiting) (int64, erro
 	return n, driver.WaitError(ctx, bounded, err)
 }
 
-func (postgresql) commit(_ context.Context, s *session) error {
+func (postgresql) commit(ctx context.Context, s *session) error {
 	err := s.end((*sql.Tx).Commit)
 	state := driver.SQLState(err)
 	switch {
@@ -72,7 +70,9 @@ func (postgresql) commit(_ context.Context, s *session) error {
 		return nil
 	case errors.Is(err, sql.ErrTxDone):
 		return &driver.CommitError{Fate: driver.Lost, Err: err}
-	case state != "" && !driver.CommitUnknownState(state):
+	case state != "" && !driver.CommitUnknownState(state) && s.conn.PingContext(ctx) == nil:
+		// An answer after which the server goes on. One with which it ends the connection, or itself, can come for a
+		// reason that has nothing to do with COMMIT, and between COMMIT and its answer.
 		return err
 	default:
 		s.discard()

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	sqldriver "database/sql/driver"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/idemgen/idemgen/runtime/internal/driver"
@@ -111,6 +112,8 @@ func (s *session) Commit(ctx context.Context, c *store.Completion) error {
 			return &driver.CommitError{Fate: driver.Lost, Err: err}
 		case driver.SQLState(err) == abortedState:
 			return &driver.CommitError{Fate: driver.Aborted, Err: err}
+		case errors.Is(err, sqldriver.ErrBadConn):
+			return fmt.Errorf("the connection was closed under the handler, or has rows that it left open: %w", err)
 		case err != nil:
 			return err
 		case n != 1:

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/idemgen/idemgen/runtime/internal/driver"
@@ -52,30 +51,52 @@ func (sqlite) classify(err error) driver.Class {
 // again.
 func (sqlite) claim(ctx context.Context, _ *session, w waiting) (int64, error) { return w.run(ctx) }
 
-// commit sends COMMIT as a statement. With a rollback journal it is BUSY while others read, and then the transaction is
-// still there: it needs another COMMIT, not another run. Tx.Commit would have ended it.
+// commit sends COMMIT as a statement, after which the transaction is still there if it is BUSY. Tx.Commit would have
+// ended it.
 func (e sqlite) commit(ctx context.Context, s *session) error {
-	for try := 0; ; try++ {
-		_, err := s.tx.ExecContext(ctx, "COMMIT")
-		if err == nil {
-			// database/sql does not know yet. There is nothing left to roll back, which is the error.
-			_ = s.end((*sql.Tx).Rollback)
-			return nil
-		}
-		if e.classify(err) != driver.Locked {
-			return e.uncommitted(s, err)
-		}
-		if !pause(ctx, try) {
-			break
-		}
+	_, err := s.tx.ExecContext(ctx, "COMMIT")
+	switch {
+	case err == nil:
+		// database/sql does not know yet. There is nothing left to roll back, which is the error.
+		_ = s.end((*sql.Tx).Rollback)
+		return nil
+	case e.classify(err) == driver.Locked:
+		return e.commitBusy(ctx, s)
+	default:
+		return e.uncommitted(s, err)
 	}
-	// The last time in database/sql's way, which closes rows that the handler has left open: those of a writing statement
-	// are BUSY too.
-	err := s.end((*sql.Tx).Commit)
+}
+
+// commitWait is how long COMMIT may wait for readers: less than the bound of COMMIT itself.
+const commitWait = driver.EndTimeout * 9 / 10
+
+// commitBusy commits where COMMIT was BUSY: for rows of a writing statement that the handler has left open, or, with a
+// rollback journal, for others that read. It does so in database/sql's way, which closes the rows, and has SQLite wait for
+// the others. It cannot be tried again: if it fails, it has rolled back.
+func (e sqlite) commitBusy(ctx context.Context, s *session) error {
+	restore, err := busyTimeout(ctx, s.tx, commitWait)
+	if err != nil {
+		return e.uncommitted(s, err)
+	}
+	err = s.end((*sql.Tx).Commit)
+	if _, rerr := s.conn.ExecContext(ctx, restore); rerr != nil {
+		s.discard()
+	}
 	if err == nil || e.classify(err) == driver.Locked {
 		return err
 	}
 	return &driver.CommitError{Fate: driver.Unknown, Err: err}
+}
+
+// busyTimeout sets how long statements of tx's connection wait for others. It returns the statement that undoes it.
+func busyTimeout(ctx context.Context, tx *sql.Tx, wait time.Duration) (restore string, err error) {
+	const set = "PRAGMA busy_timeout = %d"
+	var before int64
+	if err := tx.QueryRowContext(ctx, "PRAGMA busy_timeout").Scan(&before); err != nil {
+		return "", err
+	}
+	_, err = tx.ExecContext(ctx, fmt.Sprintf(set, wait.Milliseconds()))
+	return fmt.Sprintf(set, before), err
 }
 
 // uncommitted tells what err in place of COMMIT's answer means. A transaction that can be rolled back has not committed.
@@ -92,16 +113,3 @@ func (sqlite) uncommitted(s *session, err error) error {
 
 // rolledBack also knows a transaction that SQLite has rolled back already, on its own or for an OR ROLLBACK.
 func (sqlite) rolledBack(err error) bool { return err == nil || primaryCode(err) == codeError }
-
-// pause waits before the next try, for a random time, and reports whether ctx is still going on.
-func pause(ctx context.Context, try int) bool {
-	bound := time.Millisecond << min(try, 4)
-	t := time.NewTimer(rand.N(bound) + 1)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return ctx.Err() == nil
-	case <-ctx.Done():
-		return false
-	}
-}

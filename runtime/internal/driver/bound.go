@@ -3,6 +3,8 @@ package driver
 import (
 	"context"
 	"errors"
+	"math"
+	"strconv"
 	"time"
 )
 
@@ -11,6 +13,15 @@ const EndTimeout = 5 * time.Second
 
 // waitGrace is how much longer than the wait itself a claim may take before its connection is given up.
 const waitGrace = time.Second
+
+// maxWait is the longest wait that PostgreSQL's lock_timeout can hold, about 25 days.
+const maxWait = math.MaxInt32 * time.Millisecond
+
+// LockTimeout is a wait as a value of PostgreSQL's lock_timeout, in milliseconds: the least there is for no wait, since
+// 0 would be for ever, and the most there is for one that does not fit.
+func LockTimeout(wait time.Duration) string {
+	return strconv.FormatInt(max(min(wait, maxWait).Milliseconds(), 1), 10)
+}
 
 // Detach returns a context with ctx's values and without its end, bounded by EndTimeout.
 func Detach(ctx context.Context) (context.Context, context.CancelFunc) {
@@ -24,7 +35,7 @@ func BoundWait(ctx context.Context, wait time.Duration) (context.Context, contex
 	if wait <= 0 {
 		return ctx, func() {}
 	}
-	return context.WithTimeout(ctx, wait+waitGrace)
+	return context.WithTimeout(ctx, min(wait, maxWait)+waitGrace)
 }
 
 // WaitError judges the error of a claim that ran on BoundWait's context. It is a *BusyError where the wait was ended by
