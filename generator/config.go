@@ -45,6 +45,9 @@ type Result struct {
 	// RuntimeGet is the command that adds the runtime to the user's module, ready to print; empty where it is there.
 	// With several modules it is one line for each.
 	RuntimeGet string
+	// Notes are what a user may not have meant, in one line each: that this run has made a store where another one might
+	// do. Their paths are relative to Config.Dir. A run that writes nothing has none.
+	Notes []string
 	// Loads and SQLCRuns count the expensive steps: at most one of each in a run, whatever the number of packages.
 	Loads, SQLCRuns int
 }
@@ -77,7 +80,9 @@ const (
 type Change struct {
 	Path string // absolute
 	Kind ChangeKind
-	Diff string // unified, from what is there to what would be; its file names are relative to Config.Dir
+	// Diff is unified, from what is there to what would be, with file names relative to Config.Dir. It is empty but for
+	// Changed.
+	Diff string
 }
 
 // Diagnostic is one fault in the user's source: position, stable code, cause and mend.

@@ -82,6 +82,11 @@ func (r *run) stages(ctx context.Context) error {
 	}
 	r.progress("writing files")
 	r.result.Written, r.result.Removed, err = plan.Apply(ctx)
+	if err == nil && len(r.result.Written) > 0 {
+		for _, note := range program.Notes {
+			r.result.Notes = append(r.result.Notes, diag.Relative(note, r.dir))
+		}
+	}
 	return err
 }
 

@@ -51,6 +51,7 @@ func Analyze(prog *load.Program, diags *diag.List) *model.Program {
 		}
 	}
 	out.Orphans = a.orphans(scans, stores)
+	out.Notes = a.apart(scans, out.Orphans)
 	return out
 }
 

@@ -27,6 +27,8 @@ type cursor struct {
 	hidden types.Type
 	// blocked says that pkg cannot write the way to this value.
 	blocked bool
+	// delivery is the broker's message that the way leads into, if the value is of that and not of what it carries.
+	delivery types.Type
 }
 
 func newCursor(pkg *types.Package, param int, t types.Type) cursor {
@@ -55,6 +57,9 @@ func (c cursor) through() cursor {
 func (c cursor) field(v *types.Var) cursor {
 	c = c.through()
 	base := c.typ
+	if _, body := brokerOf(base); body != v.Name() || body == "" {
+		c = c.deliveredBy(base)
+	}
 	c.typ = v.Type()
 	c.names = append(slices.Clip(c.names), v.Name())
 	c.embedded = append(slices.Clip(c.embedded), v.Embedded())
@@ -81,9 +86,17 @@ func (c cursor) field(v *types.Var) cursor {
 	return c
 }
 
+// deliveredBy notes that the value is of a broker's message, where t is one.
+func (c cursor) deliveredBy(t types.Type) cursor {
+	if broker, _ := brokerOf(t); broker != "" && c.delivery == nil {
+		c.delivery = t
+	}
+	return c
+}
+
 // call steps to the result of a method without arguments.
 func (c cursor) call(fn *types.Func) cursor {
-	c = c.through()
+	c = c.through().deliveredBy(c.typ)
 	c.typ = fn.Signature().Results().At(0).Type()
 	c.names = append(slices.Clip(c.names), fn.Name()+"()")
 	c.embedded = append(slices.Clip(c.embedded), false)

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/idemgen/idemgen/generator/internal/diag"
 	"github.com/idemgen/idemgen/generator/internal/model"
 )
 
@@ -31,6 +32,9 @@ func dump(p *model.Program, dir string) string {
 	}
 	for _, o := range p.Orphans {
 		fmt.Fprintf(&b, "orphan %s\n", rel(o))
+	}
+	for _, note := range p.Notes {
+		fmt.Fprintf(&b, "note: %s\n", diag.Relative(note, dir))
 	}
 	return b.String()
 }

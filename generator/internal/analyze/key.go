@@ -159,12 +159,14 @@ func (h *handler) twoPayloads(values []int, all []tagged) {
 		"%s has %d payloads: %s have fields tagged idem:\"key\"", h.Source, len(texts), strings.Join(texts, " and "))
 }
 
+// decodeFirst is the mend for a handler of a broker's message.
+const decodeFirst = "decode first: take the decoded struct as the payload, and call the wrapper where the message is received"
+
 // noKey says what is missing: a broker's message and a batch are their own cases.
 func (h *handler) noKey(values []int) {
 	for _, i := range values {
-		if broker := brokerOf(h.Params[i].Type); broker != "" {
-			h.fail(h.paramPos(i), codeBroker,
-				"decode first: take the decoded struct as the payload, and call the wrapper where the message is received",
+		if broker, body := brokerOf(h.Params[i].Type); broker != "" && body == "" {
+			h.fail(h.paramPos(i), codeBroker, decodeFirst,
 				"%s takes %s, a message of %s, whose fields say nothing about the business", h.Source, h.paramText(i), broker)
 			return
 		}

@@ -174,12 +174,15 @@ func (c *nameCheck) wrappers() {
 // argsStructs names the argument structs: after the handler alone where only one handler wants that name.
 func (c *nameCheck) argsStructs() {
 	wanted := map[string]int{}
-	c.eachArgs(func(_ *model.Group, h *model.Handler) { wanted[names.ArgsStruct("", h.Method)]++ })
+	plain := func(g *model.Group, h *model.Handler) string {
+		return names.ArgsStruct("", h.Method, ast.IsExported(g.Name))
+	}
+	c.eachArgs(func(g *model.Group, h *model.Handler) { wanted[plain(g, h)]++ })
 	c.eachArgs(func(g *model.Group, h *model.Handler) {
-		name := names.ArgsStruct("", h.Method)
+		name := plain(g, h)
 		_, free := c.free(name)
 		if _, taken := c.taken[name]; !free || taken || wanted[name] > 1 {
-			name = names.ArgsStruct(typeNameOf(g), h.Method)
+			name = names.ArgsStruct(typeNameOf(g), h.Method, ast.IsExported(g.Name))
 		}
 		h.Args = name
 		c.take(name, "argument struct", h.Pos, "rename it, or the handler: generated names follow from that")

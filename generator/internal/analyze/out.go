@@ -52,7 +52,7 @@ func (s *scan) checkOut(dir, text string, pos token.Position) bool {
 		return fail("name a folder of its own, as in out=./idemdb", "out=%s is not a folder of the store's own", text)
 	}
 	if nested := s.nestedModule(dir); nested != "" {
-		return fail("name a folder in the module, as in out=./idemdb", "out=%s is in another module: %s", text, s.relative(nested))
+		return fail("name a folder in the module, as in out=./idemdb", "out=%s is in another module: %s", text, filepath.ToSlash(nested))
 	}
 	importPath := path.Join(s.Module.Path, filepath.ToSlash(rel))
 	elems := strings.Split(filepath.ToSlash(rel), "/")
@@ -101,7 +101,7 @@ func (a *analyzer) completeStore(c *choice) bool {
 	s, st := c.scan, &c.store
 	rel, err := filepath.Rel(s.Module.Dir, st.Dir)
 	if err != nil {
-		a.diags.Add(st.Pos, codeOut, "name a folder in the module with out=", "the store's folder %s is outside the module", s.relative(st.Dir))
+		a.diags.Add(st.Pos, codeOut, "name a folder in the module with out=", "the store's folder %s is outside the module", filepath.ToSlash(st.Dir))
 		return false
 	}
 	st.ImportPath = path.Join(s.Module.Path, filepath.ToSlash(rel))
@@ -135,7 +135,7 @@ func (s *scan) folderIsFree(dir string, pos token.Position) bool {
 		info, err := os.Stat(d)
 		if err == nil && !info.IsDir() {
 			s.a.diags.Add(pos, codeOutFile, "move the file, or name another folder with out=",
-				"the store needs the folder %s, and there is a file of that name", s.relative(d))
+				"the store needs the folder %s, and there is a file of that name", filepath.ToSlash(d))
 			return false
 		}
 	}
@@ -144,7 +144,7 @@ func (s *scan) folderIsFree(dir string, pos token.Position) bool {
 		return true
 	}
 	if err != nil {
-		s.a.diags.Add(pos, codeOutFile, "make it readable, or name another folder with out=", "the store's folder cannot be read: %s", s.reason(err))
+		s.a.diags.Add(pos, codeOutFile, "make it readable, or name another folder with out=", "the store's folder cannot be read: %s", reason(err))
 		return false
 	}
 	ours, made, foreign := false, false, ""
@@ -168,17 +168,17 @@ func (s *scan) folderIsFree(dir string, pos token.Position) bool {
 	}
 	if foreign != "" {
 		s.a.diags.Add(pos, codeOutForeign, "move it to another folder, or name another folder for the store with out=",
-			"the folder %s is not idemgen's alone: it holds %s", s.relative(dir), foreign)
+			"the folder %s is not idemgen's alone: it holds %s", filepath.ToSlash(dir), foreign)
 		return false
 	}
 	return true
 }
 
-// reason is an error's cause without its path, which is this machine's.
-func (s *scan) reason(err error) string {
+// reason is an error's cause, with its path as messages have paths.
+func reason(err error) string {
 	var p *fs.PathError
 	if errors.As(err, &p) {
-		return s.relative(p.Path) + ": " + p.Err.Error()
+		return filepath.ToSlash(p.Path) + ": " + p.Err.Error()
 	}
 	return err.Error()
 }

@@ -31,6 +31,9 @@ func (h *handler) keyPaths(arg directive.Arg) {
 		if !ok {
 			continue
 		}
+		if h.delivered(p, c) {
+			continue
+		}
 		last := p.segments[len(p.segments)-1].name
 		if namesAttempt(last) {
 			h.attemptKey(p.pos, p.text, "key on the business ID; if it really is one, name a getter or parameter that is called so")
@@ -49,6 +52,22 @@ func (h *handler) keyPaths(arg directive.Arg) {
 		}
 		h.Key = append(h.Key, part)
 	}
+}
+
+// delivered refuses a part that is of a broker's message and not of what it carries.
+func (h *handler) delivered(p keyPath, c cursor) bool {
+	c = c.deliveredBy(c.typ)
+	if c.delivery == nil {
+		return false
+	}
+	broker, body := brokerOf(c.delivery)
+	mend, fields := decodeFirst, "fields"
+	if body != "" {
+		mend, fields = "name a part of what was sent with it: "+body+" has that", "own fields"
+	}
+	h.fail(p.pos, codeBroker, mend, "%s in key= leads into %s, a message of %s, whose %s say nothing about the business",
+		p.text, h.s.typeText(c.delivery), broker, fields)
+	return true
 }
 
 // splitPaths splits the value of key= at its commas.

@@ -51,7 +51,7 @@ func (h *handler) result(v *types.Var) {
 		return
 	}
 	w := resultWalk{h: h}
-	if fault := w.walk(t, h.s.typeText(deref(t)), false); fault != nil {
+	if fault := w.walk(t, w.name(deref(t)), false); fault != nil {
 		h.fail(pos, fault.code, fault.mend, "the result of %s would not survive being stored: %s", h.Source, fault.why)
 		return
 	}
@@ -105,16 +105,19 @@ func (w *resultWalk) walk(t types.Type, path string, addressable bool) *refusal 
 			return lost(path, "is "+text+", which JSON cannot hold", "return it in another form")
 		}
 	case *types.Pointer:
+		if path == w.name(t) {
+			path = w.name(u.Elem())
+		}
 		return w.walk(u.Elem(), path, true)
 	case *types.Slice:
-		return w.walk(u.Elem(), path+"[]", true)
+		return w.walk(u.Elem(), w.element(t, u.Elem(), path), true)
 	case *types.Array:
-		return w.walk(u.Elem(), path+"[]", addressable)
+		return w.walk(u.Elem(), w.element(t, u.Elem(), path), addressable)
 	case *types.Map:
 		if no := w.mapKey(u.Key(), path); no != nil {
 			return no
 		}
-		return w.walk(u.Elem(), path+"[]", false)
+		return w.walk(u.Elem(), w.element(t, u.Elem(), path), false)
 	case *types.Struct:
 		return w.fields(u, path, addressable)
 	case *types.Interface:
@@ -126,6 +129,23 @@ func (w *resultWalk) walk(t types.Type, path string, addressable bool) *refusal 
 		return lost(path, "is "+text+", which cannot be stored", "leave it out of the result")
 	}
 	return nil
+}
+
+// name is a type as a path begins with it.
+func (w *resultWalk) name(t types.Type) string {
+	if _, unnamed := types.Unalias(t).(*types.Struct); unnamed {
+		return "struct{…}"
+	}
+	return w.h.s.typeText(t)
+}
+
+// element is the path of an element. Where the path is only a type without a name, as in a result []*Line, the element's
+// type says as much: Line.
+func (w *resultWalk) element(t, elem types.Type, path string) string {
+	if _, named := t.(*types.Named); !named && path == w.name(t) {
+		return w.name(deref(elem))
+	}
+	return path + "[]"
 }
 
 // maxTypes ends types that grow for ever.

@@ -42,7 +42,7 @@ func (a *analyzer) agree(first, c *choice) {
 	disagree := func(pos token.Position, what, mine, theirs string) {
 		a.diags.Add(pos, codeDisagree, "make them agree, or give one of the packages a store of its own with out=./idemdb",
 			"packages %s and %s share the store %s and disagree about its %s: %s here, %s for %s at %s",
-			c.scan.Name, first.scan.Name, c.scan.relative(y.Dir), what, mine, theirs, first.scan.Name, at(x.Pos))
+			c.scan.Name, first.scan.Name, filepath.ToSlash(y.Dir), what, mine, theirs, first.scan.Name, at(x.Pos))
 	}
 	switch {
 	case x.Engine != y.Engine:
@@ -75,7 +75,7 @@ func (a *analyzer) keepsOthers(c *choice, choices []*choice) bool {
 	}
 	a.diags.Add(st.Pos, codeDisagree, "make them agree and generate both in one run, or give this package a store of its own with out=./idemdb",
 		"the store %s is there for %s by %s in %s, and used by %s; package %s wants %s by %s in %s",
-		c.scan.relative(st.Dir), there.Engine, driverText(there.Driver), there.Table, c.scan.relative(user),
+		filepath.ToSlash(st.Dir), there.Engine, driverText(there.Driver), there.Table, filepath.ToSlash(user),
 		c.scan.Name, st.Engine, driverText(st.Driver), quoted(st))
 	return false
 }

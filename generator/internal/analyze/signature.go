@@ -24,6 +24,7 @@ type handler struct {
 	isIface bool
 	pointer bool // pointer receiver
 	driver  model.Driver
+	tx      int // the index of the parameter that takes the transaction, where driver says that there is one
 	txPos   token.Position
 	namePos token.Position // of name=, or of the handler
 	// unresolved says that a parameter's type is not there, so that nothing can be said about the payload.
@@ -183,7 +184,7 @@ func (h *handler) params() {
 			contexts = append(contexts, i)
 		} else if tx, ok := h.s.transaction(v.Type()); ok {
 			p.Role, p.TxFunc = model.Tx, tx.constructor
-			h.driver, h.txPos = tx.driver, h.paramPos(i)
+			h.driver, h.tx, h.txPos = tx.driver, i, h.paramPos(i)
 			txs = append(txs, i)
 		}
 		h.Params = append(h.Params, p)

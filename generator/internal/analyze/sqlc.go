@@ -42,7 +42,7 @@ func (s *scan) sqlc() (*sqlcConfig, bool) {
 			conf, err := readSQLC(file)
 			if err != nil {
 				s.a.diags.Add(token.Position{Filename: file}, codeSQLCConfig,
-					"correct it; sqlc itself reads it too", "sqlc's configuration cannot be read: %s", s.reason(err))
+					"correct it; sqlc itself reads it too", "sqlc's configuration cannot be read: %s", reason(err))
 				return nil, false
 			}
 			return conf, true
@@ -169,9 +169,9 @@ func (s *scan) checkSchema() bool {
 		}
 		good = false
 		if errors.Is(err, fs.ErrNotExist) {
-			s.a.diags.Add(pos, codeSchema, "write the path relative to the package's folder", "schema=%s: there is no %s", arg.Value, s.relative(file))
+			s.a.diags.Add(pos, codeSchema, "write the path relative to the package's folder", "schema=%s: there is no %s", arg.Value, filepath.ToSlash(file))
 		} else {
-			s.a.diags.Add(pos, codeSchema, "make it readable", "schema=%s: %s", arg.Value, s.reason(err))
+			s.a.diags.Add(pos, codeSchema, "make it readable", "schema=%s: %s", arg.Value, reason(err))
 		}
 	}
 	return good

@@ -102,8 +102,9 @@ func (s *scan) driver() (model.Driver, bool) {
 			first = h
 		case first.driver != h.driver:
 			s.a.diags.Add(h.txPos, codeTwoDrivers, "use one driver in a package, or move one of the handlers to another package",
-				"%s takes a transaction of %s, and %s at %s one of %s; a package has one store, and a store one driver",
-				h.Source, driverText(h.driver), first.Source, at(first.txPos), driverText(first.driver))
+				"%s takes %s, a transaction of %s, and %s at %s one of %s, %s; a package has one store, and a store one driver",
+				h.Source, h.paramText(h.tx), driverText(h.driver),
+				first.Source, at(first.txPos), driverText(first.driver), first.paramText(first.tx))
 			ok = false
 		}
 	}
@@ -129,7 +130,7 @@ func (s *scan) chooseEngine(st *model.Store) bool {
 		st.Engine = arg.Value
 		if ok && conf != nil && !slices.Contains(conf.engines(), arg.Value) && len(conf.engines()) > 0 {
 			s.a.diags.Add(arg.ValuePos, codeOtherEngine, "leave out engine=, which then comes from there, or correct one of the two",
-				"engine=%s is not the engine of %s, which says %s", arg.Value, s.relative(conf.file), strings.Join(conf.engines(), ", "))
+				"engine=%s is not the engine of %s, which says %s", arg.Value, filepath.ToSlash(conf.file), strings.Join(conf.engines(), ", "))
 			return false
 		}
 	case !ok:
@@ -147,29 +148,40 @@ func (s *scan) chooseEngine(st *model.Store) bool {
 		}
 		why := ""
 		if conf != nil {
-			why = fmt.Sprintf(", and %s has several engines", s.relative(conf.file))
+			why = fmt.Sprintf(", and %s has several engines", filepath.ToSlash(conf.file))
 		}
+		h := s.byDriver(model.SQL)
 		s.a.diags.Add(s.enginePos(), codeNoEngine, "say it: //idem:package engine=postgresql, or engine=sqlite",
-			"a *sql.Tx does not tell which database engine package %s uses%s", s.Name, why)
+			"%s takes %s, a transaction of database/sql, which does not tell which database engine package %s uses%s",
+			h.Source, h.paramText(h.tx), s.Name, why)
 		return false
 	case postgresql, sqlite:
 	default:
 		pos := s.enginePos()
 		from := ""
 		if conf != nil && !given {
-			from = " of " + s.relative(conf.file)
+			from = " of " + filepath.ToSlash(conf.file)
 		}
 		s.a.diags.Add(pos, codeEngine, "idemgen supports postgresql and sqlite; say which with //idem:package engine=",
 			"engine %s%s is not supported yet", st.Engine, from)
 		return false
 	}
 	if st.Engine == sqlite && st.Driver == model.PGX {
-		h := s.handlers[slices.IndexFunc(s.handlers, func(h *handler) bool { return h.driver == model.PGX })]
-		s.a.diags.Add(h.txPos, codeEngineDriver, "take tx *sql.Tx, or correct the engine",
-			"%s takes a transaction of pgx, which is for PostgreSQL, and the engine is sqlite", h.Source)
+		h := s.byDriver(model.PGX)
+		mend := "take tx *sql.Tx, or correct the engine"
+		if h.Params[h.tx].TxFunc != nil {
+			mend = "let sqlc make them for database/sql, or correct the engine"
+		}
+		s.a.diags.Add(h.txPos, codeEngineDriver, mend,
+			"%s takes %s, a transaction of pgx, which is for PostgreSQL, and the engine is sqlite", h.Source, h.paramText(h.tx))
 		return false
 	}
 	return true
+}
+
+// byDriver is the first handler with a transaction of a driver; the package has one.
+func (s *scan) byDriver(driver model.Driver) *handler {
+	return s.handlers[slices.IndexFunc(s.handlers, func(h *handler) bool { return h.driver == driver })]
 }
 
 // enginePos is where an engine would be said.
@@ -180,20 +192,10 @@ func (s *scan) enginePos() token.Position {
 	if s.settings != nil {
 		return s.settings.Pos
 	}
-	for _, h := range s.handlers {
-		if h.driver == model.SQL {
-			return h.txPos
-		}
+	if i := slices.IndexFunc(s.handlers, func(h *handler) bool { return h.driver == model.SQL }); i >= 0 {
+		return s.handlers[i].txPos
 	}
 	return s.handlers[0].Pos
-}
-
-// relative writes a path as seen from the package's folder.
-func (s *scan) relative(path string) string {
-	if rel, err := filepath.Rel(s.Dir, path); err == nil {
-		path = rel
-	}
-	return filepath.ToSlash(path)
 }
 
 // maxIdentifier is PostgreSQL's limit; longer names are cut there without an error.

@@ -28,41 +28,19 @@ func (s *scan) transaction(t types.Type) (txParam, bool) {
 	case isPointerTo(t, sqlPath, "Tx"):
 		return txParam{driver: model.SQL}, true
 	}
+	fn := constructorOf(t)
 	if iface, ok := t.Underlying().(*types.Interface); ok {
-		driver, ok := satisfied(iface)
-		return txParam{driver: driver}, ok
+		if driver, ok := satisfied(iface); ok {
+			return txParam{driver: driver}, true
+		}
+		fn = querier(t, iface)
 	}
-	if fn := constructorOf(t); fn != nil && importable(fn.Pkg().Path(), s.Path) {
+	if fn != nil && importable(fn.Pkg().Path(), s.Path) {
 		iface, _ := fn.Signature().Params().At(0).Type().Underlying().(*types.Interface)
 		driver, ok := satisfied(iface)
 		return txParam{driver: driver, constructor: fn}, ok
 	}
 	return txParam{}, false
-}
-
-// constructorOf finds New(X) *T, where X is an interface, in the package of T, given *T: the shape of sqlc's Queries.
-func constructorOf(t types.Type) *types.Func {
-	ptr, ok := types.Unalias(t).(*types.Pointer)
-	if !ok {
-		return nil
-	}
-	named, ok := types.Unalias(ptr.Elem()).(*types.Named)
-	if !ok || named.Obj().Pkg() == nil {
-		return nil
-	}
-	fn, ok := named.Obj().Pkg().Scope().Lookup("New").(*types.Func)
-	if !ok {
-		return nil
-	}
-	sig := fn.Signature()
-	if sig.TypeParams().Len() > 0 || sig.Variadic() || sig.Params().Len() != 1 || sig.Results().Len() != 1 ||
-		!types.Identical(sig.Results().At(0).Type(), t) {
-		return nil
-	}
-	if _, ok := sig.Params().At(0).Type().Underlying().(*types.Interface); !ok {
-		return nil
-	}
-	return fn
 }
 
 // statements are the methods that make an interface one for running statements.
@@ -167,96 +145,4 @@ func fullText(t types.Type) string {
 		return "any"
 	}
 	return types.TypeString(t, (*types.Package).Path)
-}
-
-// noTransaction says why a handler has no transaction, and what would be one: an almost-transaction first.
-func (h *handler) noTransaction() {
-	for i := range h.Params {
-		if h.Params[i].Role != model.Value {
-			continue
-		}
-		if what, mend := h.s.almostTransaction(h.Params[i].Type); what != "" {
-			h.fail(h.paramPos(i), codeHandle, mend, "%s has no transaction parameter, and %s %s", h.Source, h.paramText(i), what)
-			h.Params[i].Role = model.Tx // it stands in its place, and is no payload
-			return
-		}
-	}
-	h.fail(h.Pos, codeNoTx,
-		"take the transaction as a parameter, tx pgx.Tx or tx *sql.Tx, and do the work in it: it commits together with the key",
-		"%s has no transaction parameter; handlers with effects outside the database (leases) are not supported yet", h.Source)
-}
-
-// handles are types that people run statements with and that our transaction is not.
-var handles = []struct{ path, name, what, mend string }{
-	{sqlPath, "DB", "opens transactions of its own, which the key is not part of", "take tx *sql.Tx instead"},
-	{sqlPath, "Conn", "is a connection of its own, which the key is not part of", "take tx *sql.Tx instead"},
-	{pgxPath, "Conn", "is a connection of its own, which the key is not part of", "take tx pgx.Tx instead"},
-	{pgxPath + "/pgxpool", "Pool", "opens transactions of its own, which the key is not part of", "take tx pgx.Tx instead"},
-	{pgxPath + "/pgxpool", "Conn", "is a connection of its own, which the key is not part of", "take tx pgx.Tx instead"},
-	{pgxPath + "/pgxpool", "Tx", "is one driver's type for a transaction", "take the interface, tx pgx.Tx, instead"},
-	{"github.com/jackc/pgx/v4", "Tx", "is of pgx v4", "move to github.com/jackc/pgx/v5, and take its pgx.Tx"},
-	{"github.com/jackc/pgx/v4/pgxpool", "Pool", "is of pgx v4", "move to github.com/jackc/pgx/v5, and take its pgx.Tx"},
-	{"github.com/jmoiron/sqlx", "DB", "opens transactions of its own, which the key is not part of", "take tx *sql.Tx instead"},
-	{"github.com/jmoiron/sqlx", "Tx", "cannot be made from the transaction that the key is in", "take tx *sql.Tx instead"},
-	{"gorm.io/gorm", "DB", "cannot be made from the transaction that the key is in", "take tx *sql.Tx, and open gorm on it: gorm.Open(…{Conn: tx})"},
-	{"github.com/uptrace/bun", "DB", "opens transactions of its own, which the key is not part of", "take tx *sql.Tx instead"},
-	{"github.com/uptrace/bun", "Tx", "cannot be made from the transaction that the key is in", "take tx *sql.Tx instead"},
-	{"entgo.io/ent/dialect/sql", "Tx", "cannot be made from the transaction that the key is in", "take tx *sql.Tx instead"},
-}
-
-// almostTransaction says why a parameter that runs statements does not take the transaction; what is empty where it does
-// not look as if it should.
-func (s *scan) almostTransaction(t types.Type) (what, mend string) {
-	bare := types.Unalias(t)
-	if p, ok := bare.(*types.Pointer); ok {
-		bare = types.Unalias(p.Elem())
-	}
-	switch {
-	case isNamed(bare, sqlPath, "Tx"):
-		return "is not a pointer", "take tx *sql.Tx"
-	case isNamed(bare, pgxPath, "Tx"):
-		return "is a pointer to an interface", "take tx pgx.Tx"
-	}
-	for _, known := range handles {
-		if isNamed(bare, known.path, known.name) {
-			return known.what, known.mend
-		}
-	}
-	iface, ok := bare.Underlying().(*types.Interface)
-	if !ok {
-		return "", ""
-	}
-	if fn := querier(bare, iface); fn != nil {
-		queries := s.typeText(fn.Signature().Results().At(0).Type())
-		return "is an interface that has to be made from the transaction", "take " + queries + " instead"
-	}
-	if !runsStatements(iface) {
-		return "", ""
-	}
-	pgx, sql := lacking(iface, model.PGX), lacking(iface, model.SQL)
-	if pgx == nil || sql == nil {
-		return "", ""
-	}
-	return "is satisfied neither by pgx.Tx, because of " + pgx.Name() + ", nor by *sql.Tx, because of " + sql.Name(),
-		"leave only methods that the transaction has, or take it itself: tx pgx.Tx or tx *sql.Tx"
-}
-
-// querier finds the constructor New(X) *T in the package of an interface that *T satisfies: sqlc's Querier.
-func querier(t types.Type, iface *types.Interface) *types.Func {
-	named, ok := t.(*types.Named)
-	if !ok || named.Obj().Pkg() == nil || iface.Empty() {
-		return nil
-	}
-	fn, ok := named.Obj().Pkg().Scope().Lookup("New").(*types.Func)
-	if !ok || fn.Signature().Results().Len() != 1 {
-		return nil
-	}
-	result := fn.Signature().Results().At(0).Type()
-	if constructorOf(result) != fn || !types.Implements(result, iface) {
-		return nil
-	}
-	if x, ok := fn.Signature().Params().At(0).Type().Underlying().(*types.Interface); !ok || !runsStatements(x) {
-		return nil
-	}
-	return fn
 }

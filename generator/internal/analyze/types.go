@@ -45,14 +45,33 @@ var nullables = map[string]map[string]nullable{
 	"github.com/shopspring/decimal": {"NullDecimal": {"Decimal", "Valid"}},
 }
 
-// nullableOf finds t in the table.
+// nullableOf says that t is in the table, or like what is in it.
 func nullableOf(t types.Type) (nullable, bool) {
 	n, ok := types.Unalias(t).(*types.Named)
 	if !ok || n.Obj().Pkg() == nil || structOf(n) == nil {
 		return nullable{}, false
 	}
 	found, ok := nullables[n.Obj().Pkg().Path()][n.Obj().Name()]
+	if !ok && !marshalsText(t, true) {
+		return nullableLike(n)
+	}
 	return found, ok
+}
+
+// nullableLike knows a nullable by its shape, as sqlc makes one for each enum: a struct of Valid and one other field that
+// is a driver.Valuer. Without that method, Valid could be about anything.
+func nullableLike(t *types.Named) (nullable, bool) {
+	st, ok := t.Underlying().(*types.Struct)
+	if !ok || st.NumFields() != 2 || !method(t, true, "Value", "() (database/sql/driver.Value, error)") {
+		return nullable{}, false
+	}
+	for i, valid := range []*types.Var{st.Field(0), st.Field(1)} {
+		value := st.Field(1 - i)
+		if valid.Name() == "Valid" && types.Identical(valid.Type(), types.Typ[types.Bool]) && value.Exported() && value.Name() != "Valid" {
+			return nullable{value.Name(), valid.Name()}, true
+		}
+	}
+	return nullable{}, false
 }
 
 // promoted is the index path and the package of a method that a struct has from an embedded field, or nil.

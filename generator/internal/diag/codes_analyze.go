@@ -14,7 +14,7 @@ var analyzeMeanings = []Meaning{
 	{"IDEM209", "the annotated declaration cannot be wrapped: it has no name, or its interface cannot be implemented"},
 	{"IDEM210", "a handler has no payload"},
 	{"IDEM211", "more than one parameter has a key, so it is not clear which one is the payload"},
-	{"IDEM212", "a handler takes a broker's message; decode it first"},
+	{"IDEM212", "a handler takes a broker's message, or its key is of one; decode it first"},
 	{"IDEM213", "a handler takes a slice; batches are not supported yet"},
 	{"IDEM214", "a package has more than one `//idem:package`"},
 

@@ -125,13 +125,48 @@ func TestCodesAreUsed(t *testing.T) {
 func TestPrintMakesMentionedPathsRelative(t *testing.T) {
 	t.Parallel()
 	for dir, want := range map[string]string{
-		"/src/shop": "see svc/order.go:3:1 and /src/shopping/a.go [IDEM282]\n\thint: look at svc/order.go\n",
-		"/":         "see /src/shop/svc/order.go:3:1 and /src/shopping/a.go [IDEM282]\n\thint: look at /src/shop/svc/order.go\n",
+		"/src/shop":     "see svc/order.go:3:1, out=a and ../shopping/a.go, not /mnt/src/shop/b.go [IDEM282]\n\thint: look at svc/order.go\n",
+		"/src/shop/svc": "see order.go:3:1, out=../a and /src/shopping/a.go, not /mnt/src/shop/b.go [IDEM282]\n\thint: look at order.go\n",
+		"/": "see /src/shop/svc/order.go:3:1, out=/src/shop/a and /src/shopping/a.go, not /mnt/src/shop/b.go [IDEM282]\n" +
+			"\thint: look at /src/shop/svc/order.go\n",
 	} {
 		var b strings.Builder
 		require.NoError(t, Print(&b, filepath.FromSlash(dir), []Diagnostic{{
-			Code: "IDEM282", Message: "see /src/shop/svc/order.go:3:1 and /src/shopping/a.go", Hint: "look at /src/shop/svc/order.go",
+			Code:    "IDEM282",
+			Message: "see /src/shop/svc/order.go:3:1, out=/src/shop/a and /src/shopping/a.go, not /mnt/src/shop/b.go",
+			Hint:    "look at /src/shop/svc/order.go",
 		}}))
 		assert.Equal(t, want, b.String())
 	}
+}
+
+func TestRelative(t *testing.T) {
+	t.Parallel()
+	dir := filepath.FromSlash("/work/src/shop/orders")
+	for text, want := range map[string]string{
+		"/work/src/shop/orders/a.go:1:2":                  "a.go:1:2",
+		"/work/src/shop/orders/a/b.go":                    "a/b.go",
+		"in /work/src/shop/sqlc.yaml, which":              "in ../sqlc.yaml, which",
+		"(/work/src/shop/orders2/a.go)":                   "(../orders2/a.go)",
+		"/work/src/go.work":                               "../../go.work",
+		"/work/tmp/a.go":                                  "/work/tmp/a.go", // no shorter
+		"/etc/work/src/shop/orders/a.go":                  "/etc/work/src/shop/orders/a.go",
+		"no go.mod in /work/src/shop/orders or above":     "no go.mod in /work/src/shop/orders or above",
+		"vendoring in /work/src/shop:":                    "vendoring in /work/src/shop:",
+		"/work/src/shop":                                  "/work/src/shop",
+		"/work/src/shop/orders/a and /work/src/shop/b.go": "a and ../b.go",
+		"nothing": "nothing",
+	} {
+		assert.Equal(t, want, Relative(text, dir), text)
+	}
+}
+
+// The code stands on the first line of a message, where a reader looks for it.
+func TestPrintLongMessage(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	require.NoError(t, Print(&b, "/src", []Diagnostic{{
+		Code: "IDEM109", Message: "go: updates to go.mod needed; to update it:\n\tgo mod tidy", Hint: "do that",
+	}}))
+	assert.Equal(t, "go: updates to go.mod needed; to update it: [IDEM109]\n\tgo mod tidy\n\thint: do that\n", b.String())
 }

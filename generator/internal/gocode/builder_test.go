@@ -2,6 +2,7 @@ package gocode
 
 import (
 	"fmt"
+	"go/ast"
 	"go/types"
 	"os"
 	"path/filepath"
@@ -147,7 +148,7 @@ func (g *groupBuilder) handler(method string, set func(*handlerBuilder)) *groupB
 	}
 	if values != 1 {
 		h.Payload = -1
-		h.Args = names.ArgsStruct("", method)
+		h.Args = names.ArgsStruct("", method, ast.IsExported(g.group.Name))
 		for i := range h.Params {
 			if h.Params[i].Role == model.Value {
 				h.Params[i].Field = names.Exported(h.Params[i].Name)

@@ -45,6 +45,24 @@ func TestLoadPatternFaults(t *testing.T) {
 	})
 }
 
+// What the go command itself says is passed on, also where package packages drops it.
+func TestLoadUntidy(t *testing.T) {
+	t.Parallel()
+	dep := "-- dep/go.mod --\nmodule example.com/dep\n\ngo 1.25\n\nrequire example.com/deeper v1.1.0\n-- dep/dep.go --\npackage dep\n" +
+		"-- deeper/go.mod --\nmodule example.com/deeper\n"
+	mod := "-- go.mod --\nmodule example.com/shop\n\ngo 1.25\n\nrequire (\n\texample.com/dep v1.0.0\n\texample.com/deeper v1.0.0\n)\n\n" +
+		"replace (\n\texample.com/dep => ./dep\n\texample.com/deeper => ./deeper\n)\n"
+	src := strings.Replace(order, "import \"context\"\n", "import (\n\t\"context\"\n\n\t_ \"example.com/dep\"\n)\n", 1)
+	tr := newTree(t, mod+dep+"-- order.go --\n"+src+"-- sub/order.go --\n"+order)
+	prog, diags := tr.load(t, "./...")
+	assert.Empty(t, prog.Packages)
+	require.Equal(t, 1, diags.Len(), "it is said once")
+	d := diags.Sorted()[0]
+	assert.Equal(t, codeGo, d.Code)
+	assert.Contains(t, d.Message, "go: updates to go.mod needed")
+	assert.Contains(t, d.Message, "to update it:\n\tgo mod tidy")
+}
+
 // A module for a later Go than is installed is no reason to blame idemgen.
 func TestLoadOlderToolchain(t *testing.T) {
 	t.Parallel()

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"go/ast"
 	"go/scanner"
-	"go/token"
 	"os"
 	"path/filepath"
 	"slices"
@@ -49,12 +48,18 @@ func (prog *Program) load(ctx context.Context, cfg Config, env goEnv, mods *modu
 	for _, p := range loaded {
 		byDir[dirOf(p)] = p
 	}
+	var unknown []*folder
 	for _, f := range hits {
 		c := conversion{prog: prog, folder: f, src: src, diags: diags}
 		if p := byDir[f.dir]; p != nil {
 			c.convert(p, mods)
 		} else {
-			diags.Add(f.hits[0].first, codeGo, "see what go list says of it", "the go command does not know the package of this file")
+			unknown = append(unknown, f)
+		}
+	}
+	if len(unknown) > 0 {
+		if err := askGo(ctx, cfg, flags, unknown, diags); err != nil {
+			return err
 		}
 	}
 	if !checkReadable(loaded, src, env, diags) {
@@ -239,18 +244,4 @@ func when(constraint string) string {
 		return "always"
 	}
 	return "for " + constraint
-}
-
-// goFailed reports that the go command has refused to list anything.
-func goFailed(err error, diags *diag.List) {
-	message := err.Error()
-	if _, after, ok := strings.Cut(message, "stderr: "); ok {
-		message = after
-	}
-	message = strings.TrimSpace(message)
-	if strings.Contains(message, "requires go >= ") {
-		diags.Add(token.Position{}, codeSkew, "install that release of Go, or set GOTOOLCHAIN=auto", "the go command is too old: %s", message)
-		return
-	}
-	diags.Add(token.Position{}, codeGo, "let go list ./... succeed first", "%s", message)
 }

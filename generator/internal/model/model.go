@@ -12,6 +12,8 @@ type Program struct {
 	Stores   []*Store   // each once, by directory
 	// Orphans are files and folders with our header whose reason is gone, absolute and sorted: they are removed.
 	Orphans []string
+	// Notes are what the user may not have meant, to be said once it is written: one line each, with absolute paths.
+	Notes []string
 }
 
 // Module is the Go module that a package belongs to.

@@ -36,22 +36,27 @@ func Accessor(method string) string { return method + "Handler" }
 func Spec(typeName, method string) string { return "spec" + title(typeName) + title(method) }
 
 // ArgsStruct is the generated struct of a handler with several parameters: "PlaceOrderArgs", or with a typeName
-// "ServicePlaceOrderArgs".
-func ArgsStruct(typeName, method string) string {
-	if typeName == "" {
-		return method + "Args"
+// "ServicePlaceOrderArgs". It is exported where its wrapper and its method both are: nobody else can come by one.
+func ArgsStruct(typeName, method string, exported bool) string {
+	name := method
+	if typeName != "" {
+		name = typeName + title(method)
 	}
-	return typeName + title(method) + "Args"
+	if exported && ast.IsExported(method) {
+		return title(name) + "Args"
+	}
+	return Unexported(name) + "Args"
 }
 
-// initialisms are the words that Go writes in one case, so far as they are common names of parameters.
-var initialisms = []string{"api", "db", "http", "id", "ip", "sql", "uri", "url", "uuid"}
+// initialisms are the words that Go writes in one case: those that staticcheck knows.
+var initialisms = []string{
+	"acl", "amqp", "api", "ascii", "cpu", "css", "db", "dns", "eof", "gid", "guid", "html", "http", "https", "id", "ip", "json",
+	"qps", "ram", "rpc", "rtp", "sip", "sla", "smtp", "sql", "ssh", "tcp", "tls", "ts", "ttl", "udp", "ui", "uid", "uri", "url",
+	"utf8", "uuid", "vm", "xml", "xmpp", "xsrf", "xss",
+}
 
-// Exported is name as an exported identifier: "Log" for log, "ID" for id; what has no upper case gets an X in front.
+// Exported is name as an exported identifier: "Log" for log, "ID" for id, "DBConn" for dbConn; what has no upper case gets an X in front.
 func Exported(name string) string {
-	if slices.Contains(initialisms, name) {
-		return strings.ToUpper(name)
-	}
 	if t := title(strings.TrimLeft(name, "_")); ast.IsExported(t) {
 		return t
 	}
@@ -74,8 +79,16 @@ func Unexported(name string) string {
 	return string(runes)
 }
 
-// title is s with its first letter in upper case.
+// title is s with its first letter in upper case, and with it all of its first word where Go writes that in one case: "DB"
+// for db.
 func title(s string) string {
+	first := s
+	if end := strings.IndexFunc(s, func(r rune) bool { return unicode.IsUpper(r) || r == '_' }); end >= 0 {
+		first = s[:end]
+	}
+	if slices.Contains(initialisms, first) {
+		return strings.ToUpper(first) + s[len(first):]
+	}
 	r, n := utf8.DecodeRuneInString(s)
 	if n == 0 {
 		return ""

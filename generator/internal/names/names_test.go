@@ -104,14 +104,24 @@ func TestGenerated(t *testing.T) {
 	assert.Equal(t, "PlaceOrderHandler", names.Accessor("PlaceOrder"))
 	assert.Equal(t, "specServicePlaceOrder", names.Spec("Service", "PlaceOrder"))
 	assert.Equal(t, "specPlaceOrder", names.Spec("", "placeOrder"))
-	assert.Equal(t, "PlaceOrderArgs", names.ArgsStruct("", "PlaceOrder"))
-	assert.Equal(t, "servicePlaceOrderArgs", names.ArgsStruct("service", "placeOrder"))
+	assert.Equal(t, "idempotentDB", names.Wrapper("db", false))
+	assert.Equal(t, "idempotentDBStore", names.Wrapper("dbStore", false))
+	assert.Equal(t, "IdempotentDb", names.Wrapper("Db", true), "the user's own spelling")
+	assert.Equal(t, "newIdempotentDB", names.Constructor("idempotentDB"))
+	assert.Equal(t, "specDBPlace", names.Spec("db", "Place"))
+	assert.Equal(t, "PlaceOrderArgs", names.ArgsStruct("", "PlaceOrder", true))
+	assert.Equal(t, "ServicePlaceOrderArgs", names.ArgsStruct("Service", "PlaceOrder", true))
+	assert.Equal(t, "placeOrderArgs", names.ArgsStruct("", "PlaceOrder", false), "of an unexported wrapper")
+	assert.Equal(t, "placeOrderArgs", names.ArgsStruct("", "placeOrder", true), "of an unexported method")
+	assert.Equal(t, "servicePlaceOrderArgs", names.ArgsStruct("service", "PlaceOrder", false))
+	assert.Equal(t, "servicePlaceOrderArgs", names.ArgsStruct("Service", "placeOrder", true))
+	assert.Equal(t, "urlArgs", names.ArgsStruct("", "URL", false))
 }
 
 func TestCase(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
-		"log": "Log", "id": "ID", "db": "DB", "projectID": "ProjectID", "E": "E", "_x": "X", "世": "X世", "Émile": "Émile", "über": "Über", "__": "X__",
+		"log": "Log", "id": "ID", "db": "DB", "dbConn": "DBConn", "db_conn": "DB_conn", "json": "JSON", "ids": "Ids", "identity": "Identity", "projectID": "ProjectID", "E": "E", "_x": "X", "世": "X世", "Émile": "Émile", "über": "Über", "__": "X__",
 	} {
 		assert.Equal(t, want, names.Exported(name), name)
 	}

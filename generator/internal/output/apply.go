@@ -39,11 +39,11 @@ func (p *Plan) Apply(ctx context.Context) (written, removed []string, err error)
 			return written, removed, err
 		}
 		failpoint(beforeRemoval)
-		if err := os.Remove(r.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := os.Remove(r); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return written, removed, err
 		}
 		failpoint(afterRemoval)
-		removed = append(removed, r.path)
+		removed = append(removed, r)
 	}
 	for _, dir := range p.emptied {
 		entries, err := os.ReadDir(dir)

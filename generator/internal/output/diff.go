@@ -11,9 +11,6 @@ import (
 	"github.com/hexops/gotextdiff/span"
 )
 
-// devNull stands in a difference for a file that is not there, on every system.
-const devNull = "/dev/null"
-
 // A Kind says what is wrong with a file.
 type Kind string
 
@@ -28,64 +25,49 @@ const (
 type Change struct {
 	Path string
 	Kind Kind
-	Diff string // unified
+	// Diff is unified, of what is changed. Of what is missing or an orphan it would be the whole text: of the former that
+	// is what another run writes, and of the latter nobody wants it.
+	Diff string
 }
 
 // Changes returns what Apply would do, in that order. File names in the differences are relative to dir.
 func (p *Plan) Changes(dir string) []Change {
 	var out []Change
 	for _, w := range p.writes {
-		kind := Changed
-		if !w.exists {
-			kind = Missing
+		if w.exists {
+			out = append(out, Change{w.Path, Changed, diff(dir, w.Path, w.old, w.Data)})
+		} else {
+			out = append(out, Change{Path: w.Path, Kind: Missing})
 		}
-		out = append(out, Change{w.Path, kind, diff(dir, w.Path, w.old, w.Data, kind)})
 	}
 	for _, r := range p.removals {
-		out = append(out, Change{r.path, Orphan, diff(dir, r.path, r.old, nil, Orphan)})
+		out = append(out, Change{Path: r, Kind: Orphan})
 	}
 	return out
 }
 
-func diff(dir, path string, before, after []byte, kind Kind) string {
+func diff(dir, path string, before, after []byte) string {
 	from, to := "a/"+relative(dir, path), "b/"+relative(dir, path)
-	switch kind {
-	case Missing:
-		from = devNull
-	case Orphan:
-		to = devNull
-	}
 	old, wanted := string(unix(before)), string(after)
-	switch {
-	case old == "":
-		return whole(from, to, "-0,0 +1", '+', wanted)
-	case wanted == "":
-		return whole(from, to, "-1", '-', old)
+	if old == "" {
+		return added(from, to, wanted)
 	}
 	edits := myers.ComputeEdits(span.URIFromPath(path), old, wanted)
 	return fmt.Sprint(gotextdiff.ToUnified(from, to, old, edits))
 }
 
-// whole is the difference between a text and nothing, which gotextdiff gives line numbers that patch refuses.
-func whole(from, to, at string, sign byte, text string) string {
-	if text == "" {
-		return fmt.Sprintf("--- %s\n+++ %s\n", from, to)
-	}
+// added is the difference between an empty file and a text, which gotextdiff gives line numbers that patch refuses.
+func added(from, to, text string) string {
 	lines := slices.Collect(strings.Lines(text))
+	at := "-0,0 +1"
 	if len(lines) > 1 {
 		at += fmt.Sprintf(",%d", len(lines))
-	}
-	if sign == '-' {
-		at += " +0,0"
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "--- %s\n+++ %s\n@@ %s @@\n", from, to, at)
 	for _, line := range lines {
-		b.WriteByte(sign)
+		b.WriteByte('+')
 		b.WriteString(line)
-	}
-	if !strings.HasSuffix(text, "\n") {
-		b.WriteString("\n\\ No newline at end of file\n")
 	}
 	return b.String()
 }

@@ -198,7 +198,7 @@ func TestOrphans(t *testing.T) {
 		at("kept/old.sql.go"), at("kept/store_gen.go"), at("theirs"))
 	for _, c := range p.Changes(dir) {
 		assert.Equal(t, Orphan, c.Kind)
-		assert.Contains(t, c.Diff, "+++ /dev/null\n")
+		assert.Empty(t, c.Diff, "naming it is enough")
 	}
 	_, removed, err := p.Apply(t.Context())
 	require.NoError(t, err)
@@ -213,17 +213,17 @@ func TestOrphans(t *testing.T) {
 
 func TestDiff(t *testing.T) {
 	t.Parallel()
-	dir := tree(t, map[string]string{"sub/a.go": goHeader + "package a\n\nvar x = 1\n"})
+	dir := tree(t, map[string]string{"sub/a.go": goHeader + "package a\n\nvar x = 1\n", "sub/c.go": ""})
 	changes := plan(t, wanted(dir, map[string]string{
-		"sub/a.go": goHeader + "package a\n\nvar x = 2\n", "sub/b.go": goHeader,
+		"sub/a.go": goHeader + "package a\n\nvar x = 2\n", "sub/b.go": goHeader, "sub/c.go": goHeader,
 	})).Changes(dir)
-	require.Len(t, changes, 2)
+	require.Len(t, changes, 3)
 	assert.Equal(t, Changed, changes[0].Kind)
 	assert.Equal(t, "--- a/sub/a.go\n+++ b/sub/a.go\n@@ -1,4 +1,4 @@\n "+goHeader+" package a\n \n-var x = 1\n+var x = 2\n", changes[0].Diff)
 	assert.Equal(t, Missing, changes[1].Kind)
-	assert.Equal(t, "--- /dev/null\n+++ b/sub/b.go\n@@ -0,0 +1 @@\n+"+goHeader, changes[1].Diff)
-	assert.Equal(t, "--- a/x\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-1\n-2\n\\ No newline at end of file\n",
-		diff(dir, filepath.Join(dir, "x"), []byte("1\n2"), nil, Orphan))
+	assert.Empty(t, changes[1].Diff, "naming it is enough")
+	assert.Equal(t, Changed, changes[2].Kind)
+	assert.Equal(t, "--- a/sub/c.go\n+++ b/sub/c.go\n@@ -0,0 +1 @@\n+"+goHeader, changes[2].Diff)
 }
 
 func TestModesAndLinks(t *testing.T) {

@@ -49,7 +49,7 @@ type File struct {
 // A Plan is what has to be done to a disk.
 type Plan struct {
 	writes   []write
-	removals []removal
+	removals []string
 	folders  []string // that the files and orphans are in
 	emptied  []string // folders to remove once they are empty
 }
@@ -60,11 +60,6 @@ type write struct {
 	old    []byte
 	exists bool
 	perm   fs.FileMode
-}
-
-type removal struct {
-	path string
-	old  []byte
 }
 
 // Make compares files with the disk. Orphans are generated files and folders that are to go; of folders, only what is
@@ -212,7 +207,7 @@ func (p *Plan) remove(path string, planned map[string]bool) error {
 		return err
 	}
 	if generated(path, old) {
-		p.removals = append(p.removals, removal{path, old})
+		p.removals = append(p.removals, path)
 	}
 	return nil
 }

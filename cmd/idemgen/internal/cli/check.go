@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -14,8 +15,9 @@ func (a *app) checkCommand() *cobra.Command {
 		Use:   "check [-C dir] [-tags list] [packages]",
 		Short: "Say what generate would change, for CI; writes nothing",
 		Long: `Check compares what is on disk with what generate would write. It names each file
-that is missing, changed or orphaned (its directives are gone), shows changes as a
-unified diff, and exits with 1 if there are any. It writes nothing.`,
+that is missing, changed or orphaned (its directives are gone), then shows what
+has changed as a unified diff, and exits with 1 if there is anything. It writes
+nothing.`,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.check(cmd.Context(), args) },
 		ValidArgsFunction: completePackages,
 	}
@@ -34,16 +36,29 @@ func (a *app) check(ctx context.Context, patterns []string) error {
 	if len(result.Changes) == 0 {
 		return nil
 	}
-	for _, c := range result.Changes {
-		if _, err := fmt.Fprintf(a.stdout, "%s %s\n%s", c.Kind, a.relative(c.Path), c.Diff); err != nil {
-			return err
-		}
+	if err := a.printChanges(result.Changes); err != nil {
+		return err
 	}
 	if _, err := fmt.Fprintf(a.stderr, "idemgen: %s not as generated; run idemgen and commit the result\n",
 		files(len(result.Changes))); err != nil {
 		return err
 	}
 	return errDiffers
+}
+
+// printChanges names all files before it shows the first difference, which may be long.
+func (a *app) printChanges(changes []generator.Change) error {
+	for _, c := range changes {
+		if _, err := fmt.Fprintf(a.stdout, "%s %s\n", c.Kind, a.relative(c.Path)); err != nil {
+			return err
+		}
+	}
+	for _, c := range changes {
+		if _, err := io.WriteString(a.stdout, c.Diff); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func files(n int) string {

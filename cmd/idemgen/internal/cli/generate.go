@@ -39,6 +39,11 @@ func (a *app) generate(ctx context.Context, patterns []string) error {
 	if err != nil {
 		return err
 	}
+	for _, note := range result.Notes {
+		if _, err := fmt.Fprintf(a.stderr, "idemgen: note: %s\n", note); err != nil {
+			return err
+		}
+	}
 	return a.printRuntimeGet(result)
 }
 

@@ -23,7 +23,7 @@ const _ = runtimeidem.Protocol1_else_go_generate_or_go_get_the_runtime
 type idempotentService struct {
 	guard        *runtimeidem.Guard[pgx.Tx]
 	guardedPlace *runtimeidem.Handler[pgx.Tx, e, idempgx]
-	guardedShip  *runtimeidem.Handler[pgx.Tx, ShipArgs, struct{}]
+	guardedShip  *runtimeidem.Handler[pgx.Tx, shipArgs, struct{}]
 }
 
 // newIdempotentService guards svc by the keys in pool.
@@ -33,7 +33,7 @@ func newIdempotentService(svc *service, pool *pgxpool.Pool, opts2 ...runtimeidem
 		guard:        guard,
 		guardedPlace: runtimeidem.NewHandler(guard, specServicePlace, svc.place),
 		guardedShip: runtimeidem.NewHandler(guard, specServiceShip, runtimeidem.NoResult(
-			func(ctx2 context.Context, tx2 pgx.Tx, args ShipArgs) error {
+			func(ctx2 context.Context, tx2 pgx.Tx, args shipArgs) error {
 				return svc.Ship(args.Slog, args.S, args.Err, ctx2, tx2)
 			},
 		)),
@@ -68,20 +68,20 @@ var specServicePlace = runtimeidem.Spec[e]{
 
 // Ship runs service.Ship once for each slog.ID within 24h.
 func (svc *idempotentService) Ship(slog *clashslog.Order, s *slog.Logger, err time, ctx context.Context) error {
-	_, err2 := svc.guardedShip.Do(ctx, ShipArgs{slog, s, err})
+	_, err2 := svc.guardedShip.Do(ctx, shipArgs{slog, s, err})
 	return err2
 }
 
 // ShipHandler is the handler behind Ship: for its Key, or to pass on.
-func (svc *idempotentService) ShipHandler() *runtimeidem.Handler[pgx.Tx, ShipArgs, struct{}] {
+func (svc *idempotentService) ShipHandler() *runtimeidem.Handler[pgx.Tx, shipArgs, struct{}] {
 	return svc.guardedShip
 }
 
 // key shape: clash.service.Ship 1 slog.ID:string
-var specServiceShip = runtimeidem.Spec[ShipArgs]{
+var specServiceShip = runtimeidem.Spec[shipArgs]{
 	Name:   "clash.service.Ship",
 	Window: 24 * time2.Hour,
-	Key: func(args ShipArgs) (string, error) {
+	Key: func(args shipArgs) (string, error) {
 		var key runtimeidem.KeyBuilder
 		if args.Slog != nil {
 			key.String("slog.ID", args.Slog.ID)
@@ -92,8 +92,8 @@ var specServiceShip = runtimeidem.Spec[ShipArgs]{
 	},
 }
 
-// ShipArgs are Ship's parameters.
-type ShipArgs struct {
+// shipArgs are Ship's parameters.
+type shipArgs struct {
 	Slog *clashslog.Order
 	S    *slog.Logger
 	Err  time
