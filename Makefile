@@ -14,7 +14,7 @@ demo:
 	$(GO) run ./cmd/idemgen check -C $(QUICKSTART) ./...
 	cd $(QUICKSTART) && $(GO) run .
 
-# test vets and tests every module, with one PostgreSQL for all.
+# test vets and tests every module.
 test:
 	$(GO) run ./internal/testrun
 

@@ -11,9 +11,8 @@ import (
 
 // Variables that the tests and their runner share.
 const (
-	leftOutEnv  = "IDEMGEN_LEFT_OUT"
-	requireEnv  = "IDEMGEN_REQUIRE"
-	postgresEnv = "IDEMGEN_TEST_POSTGRES"
+	leftOutEnv = "IDEMGEN_LEFT_OUT"
+	requireEnv = "IDEMGEN_REQUIRE"
 )
 
 // leftOut is the list of what could not be tested: a file, because tests of several processes append to it.
@@ -25,16 +24,6 @@ func newLeftOut() (*leftOut, error) {
 		return nil, err
 	}
 	return &leftOut{f.Name()}, f.Close()
-}
-
-func (l *leftOut) add(name, reason string) (err error) {
-	f, err := os.OpenFile(l.file, os.O_APPEND|os.O_WRONLY, 0)
-	if err != nil {
-		return err
-	}
-	defer func() { err = firstError(err, f.Close()) }()
-	_, err = fmt.Fprintf(f, "%s: %s\n", name, reason)
-	return err
 }
 
 // lines returns each line once, sorted.

@@ -1,9 +1,8 @@
 // Command testrun runs the tests of every module of the repository; it is what "make test" calls.
 //
-// All modules share one PostgreSQL: the one that IDEMGEN_TEST_POSTGRES names (a DSN), else a throwaway cluster from the
-// programs that are installed, else none. What could not be tested is listed at the end, and it is a failure if
-// IDEMGEN_REQUIRE (a comma-separated list) names it. Tests add to that list by appending "name: reason" to the file
-// that IDEMGEN_LEFT_OUT names.
+// What could not be tested is listed at the end, and it is a failure if IDEMGEN_REQUIRE (a comma-separated list) names
+// it. Tests add to that list by appending "name: reason" to the file that IDEMGEN_LEFT_OUT names. The tests start the
+// servers that they need (see testdata/e2e/pgtest); this command starts none.
 package main
 
 import (
@@ -25,7 +24,7 @@ func main() {
 	}
 }
 
-// run tests all modules and reports. The server and the temporary files are gone when it returns.
+// run tests all modules and reports.
 func run(ctx context.Context, out io.Writer) (err error) {
 	list, err := newLeftOut()
 	if err != nil {
@@ -33,16 +32,7 @@ func run(ctx context.Context, out io.Writer) (err error) {
 	}
 	defer func() { err = firstError(err, list.remove()) }()
 
-	env := []string{leftOutEnv + "=" + list.file, "GOWORK=off"}
-	server, err := postgres(ctx, list, out)
-	if err != nil {
-		return err
-	}
-	if server != nil {
-		defer func() { err = firstError(err, server.stop()) }()
-		env = append(env, postgresEnv+"="+server.dsn)
-	}
-	failed := testModules(ctx, env, out)
+	failed := testModules(ctx, []string{leftOutEnv + "=" + list.file, "GOWORK=off"}, out)
 	if err := list.print(out); err != nil {
 		return err
 	}

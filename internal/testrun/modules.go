@@ -14,10 +14,10 @@ import (
 // workspace, as its users see it.
 var modules = []string{".", "runtime", "testdata/quickstart", "testdata/e2e"}
 
-// commands are run in each of them.
+// commands are run in each of them. No result is taken from a cache, which does not know which servers are there.
 var commands = [][]string{
 	{"go", "vet", "./..."},
-	{"go", "test", "-timeout", "20m", "./..."},
+	{"go", "test", "-count=1", "-timeout", "20m", "./..."},
 }
 
 // testModules runs all commands in all modules, whatever fails, and returns how many did.

@@ -25,6 +25,7 @@ func Analyze(prog *load.Program, diags *diag.List) *model.Program {
 		diags:    diags,
 		tags:     map[*types.Var]fieldTag{},
 		untagged: map[types.Type]bool{},
+		tagless:  map[types.Type]bool{},
 		faulty:   map[*load.Package]bool{},
 	}
 	var scans []*scan
@@ -64,6 +65,8 @@ type analyzer struct {
 	tags map[*types.Var]fieldTag
 	// untagged are types from which no tag can be reached.
 	untagged map[types.Type]bool
+	// tagless are types that have no tag anywhere in what they are made of.
+	tagless map[types.Type]bool
 	// faulty are the packages with a tag that has been diagnosed.
 	faulty map[*load.Package]bool
 }
@@ -125,6 +128,7 @@ func (a *analyzer) scan(p *load.Package) *scan {
 		}
 	}
 	slices.SortStableFunc(s.handlers, func(x, y *handler) int { return byPosition(x.Pos, y.Pos) })
+	s.idleTags()
 	s.group()
 	return s
 }
@@ -161,7 +165,7 @@ func (a *analyzer) readTags(p *load.Package) {
 }
 
 func (a *analyzer) readTag(p *load.Package, field *ast.Field) {
-	if field.Tag == nil || !strings.Contains(field.Tag.Value, "idem") {
+	if field.Tag == nil || !mentionsUs(field.Tag.Value) {
 		return
 	}
 	before := a.diags.Len()
@@ -207,10 +211,15 @@ func (a *analyzer) tag(v *types.Var, value string) (directive.Tag, bool) {
 	if t, known := a.tags[v.Origin()]; known {
 		return t.tag, t.ok
 	}
-	if !strings.Contains(value, "idem") {
+	if !mentionsUs(value) {
 		return directive.Tag{}, false
 	}
 	return directive.ParseTagValue(value, a.position(v.Pos()), a.diags)
+}
+
+// mentionsUs says that a struct tag may have a part that is ours, or that was meant to be: in any case.
+func mentionsUs(tag string) bool {
+	return strings.Contains(strings.ToLower(tag), "idem")
 }
 
 // at writes a position into a message. It is absolute, as every position is; diag.Print makes it relative.

@@ -35,6 +35,7 @@ const (
 	codeAttemptType   diag.Code = "IDEM243"
 	codeTwoAttempts   diag.Code = "IDEM244"
 	codeZero          diag.Code = "IDEM245"
+	codeIdleTag       diag.Code = "IDEM246"
 
 	codeResultLost  diag.Code = "IDEM260"
 	codeResultProto diag.Code = "IDEM261"

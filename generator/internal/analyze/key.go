@@ -24,6 +24,7 @@ func (h *handler) keys() {
 	for _, i := range values {
 		for _, t := range h.s.a.walk(newCursor(h.s.Types, i, h.Params[i].Type), nil) {
 			all = append(all, t)
+			h.tagged = append(h.tagged, t.field)
 			if t.tag.Role == directive.Key {
 				byParam[i]++
 			}

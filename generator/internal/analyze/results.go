@@ -60,8 +60,9 @@ func (h *handler) result(v *types.Var) {
 
 // A resultWalk follows a result type as encoding/json does, both ways.
 type resultWalk struct {
-	h    *handler
-	seen []seenType
+	h     *handler
+	seen  []seenType
+	grown growth
 }
 
 // A seenType is a named type that has been checked, or is being.
@@ -88,7 +89,7 @@ func (w *resultWalk) walk(t types.Type, path string, addressable bool) *refusal 
 	if w.known(t, addressable) {
 		return nil
 	}
-	if len(w.seen) > maxTypes {
+	if w.grown.tooFar(t) {
 		return lost(path, "is too deep to follow", "give a type on the way to it MarshalJSON and UnmarshalJSON")
 	}
 	if hasProto(t) {
@@ -147,9 +148,6 @@ func (w *resultWalk) element(t, elem types.Type, path string) string {
 	}
 	return path + "[]"
 }
-
-// maxTypes ends types that grow for ever.
-const maxTypes = 2000
 
 // marshallers settles types that encode themselves; done says that nothing is left to look at.
 func (w *resultWalk) marshallers(t types.Type, path string, addressable bool) (done bool, no *refusal) {

@@ -29,6 +29,7 @@ type handler struct {
 	namePos token.Position // of name=, or of the handler
 	// unresolved says that a parameter's type is not there, so that nothing can be said about the payload.
 	unresolved bool
+	tagged     []*types.Var // the fields that its tags have brought it
 }
 
 // fail reports a fault of the handler.

@@ -11,8 +11,9 @@ import (
 type tagged struct {
 	cursor
 	tag directive.Tag
-	// name is the field's own.
-	name string
+	// field is the tagged one, and name its name.
+	field *types.Var
+	name  string
 	// local says that the tag stands in a file of the run, so that its position helps.
 	local bool
 }
@@ -34,7 +35,7 @@ func (a *analyzer) walk(c cursor, seen []types.Type) []tagged {
 		v := st.Field(i)
 		if tag, ok := a.tag(v, st.Tag(i)); ok {
 			_, local := a.tags[v.Origin()]
-			out = append(out, tagged{c.field(v), tag, v.Name(), local})
+			out = append(out, tagged{c.field(v), tag, v, v.Name(), local})
 		} else if a.carries(v.Type()) {
 			out = append(out, a.walk(c.field(v), seen)...)
 		}
