@@ -97,6 +97,8 @@ func (s *session) Commit(ctx context.Context, c *store.Completion) error {
 	case end.answer.String() == "ROLLBACK":
 		s.ended()
 		return &driver.CommitError{Fate: driver.Aborted, Err: s.state.failed}
+	case err != nil && !end.commit:
+		return err // of what came before a COMMIT that was not sent
 	case err != nil:
 		return s.commitError(err)
 	case end.commit:
