@@ -43,7 +43,12 @@ func (d *delivery) wait(ctx context.Context, rule InFlight) time.Duration {
 	if rule == Fail {
 		return 0
 	}
-	left := time.Until(d.until)
+	return waitUntil(ctx, d.until)
+}
+
+// waitUntil is how long a claim may wait that has to be answered before until, and before ctx ends.
+func waitUntil(ctx context.Context, until time.Time) time.Duration {
+	left := time.Until(until)
 	if deadline, ok := ctx.Deadline(); ok {
 		untilDeadline := time.Until(deadline)
 		left = min(left, untilDeadline-min(untilDeadline/10, ctxReserve))
@@ -57,10 +62,10 @@ const (
 )
 
 // pause waits before the nth retry: a random time, so that rivals do not meet again, under a bound that doubles.
-func (d *delivery) pause(ctx context.Context) error {
+func pause(ctx context.Context, n int) error {
 	bound := pauseMax
-	if d.retries < 6 {
-		bound = pauseMin << d.retries
+	if n < 6 {
+		bound = pauseMin << n
 	}
 	t := time.NewTimer(time.Duration(rand.Int64N(int64(bound))) + 1)
 	defer t.Stop()

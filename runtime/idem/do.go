@@ -19,7 +19,7 @@ import (
 // [ErrTransactionAborted], [ErrTransactionLost], [ErrCommitUnknown], or an error of the database or of ctx.
 //
 // The function may run more than once within one call, in a new transaction each time, but what it writes through its
-// transaction takes effect once. A panic in it rolls back and goes on.
+// transaction takes effect once. A COMMIT whose answer is lost is asked about, and is a success if it took place. A panic in it rolls back and goes on.
 func (h *Handler[Tx, E, R]) Do(ctx context.Context, e E) (result R, err error) {
 	var d delivery
 	if h.guard != nil && h.guard.settings.observer != nil {
@@ -40,7 +40,7 @@ func (h *Handler[Tx, E, R]) Do(ctx context.Context, e E) (result R, err error) {
 	if h.spec.Fingerprint != nil {
 		claim.Fingerprint = h.spec.Fingerprint(e)
 	}
-	return h.deliver(ctx, e, claim, &d)
+	return h.deliver(ctx, claim, &d, h.running(e))
 }
 
 // step is what an attempt ended with.
@@ -50,12 +50,23 @@ const (
 	ended     step = iota // result and error are the delivery's
 	unclaimed             // nothing ran: again, within the in-flight time
 	undone                // the handler ran and was rolled back by a conflict: again, as often as the retries allow
+	unsettled             // COMMIT was sent and not answered: the result is the run's, if it took place
 )
 
+// body is what is done in the transaction that holds the claim, its end included.
+type body[Tx, R any] func(context.Context, driver.Session[Tx], store.Claim, *delivery) (R, step, error)
+
 // deliver attempts until one attempt ends the delivery or the bounds are reached.
-func (h *Handler[Tx, E, R]) deliver(ctx context.Context, e E, claim store.Claim, d *delivery) (R, error) {
+func (h *Handler[Tx, E, R]) deliver(ctx context.Context, claim store.Claim, d *delivery, inside body[Tx, R]) (R, error) {
 	for {
-		result, next, err := h.attempt(ctx, e, claim, d)
+		if _, err := rand.Read(claim.Owner[:]); err != nil {
+			var none R
+			return none, h.fail(d, fmt.Errorf("no owner: %w", err))
+		}
+		result, next, err := h.attempt(ctx, claim, d, inside)
+		if next == unsettled {
+			result, next, err = h.settle(ctx, claim, d, result, err)
+		}
 		switch next {
 		case ended:
 			return result, err
@@ -70,7 +81,7 @@ func (h *Handler[Tx, E, R]) deliver(ctx context.Context, e E, claim store.Claim,
 			// What the run took was no waiting.
 			d.until = d.until.Add(time.Since(d.began))
 		}
-		if perr := d.pause(ctx); perr != nil {
+		if perr := pause(ctx, d.retries); perr != nil {
 			if next == unclaimed {
 				return result, h.inProgress(d, perr)
 			}
@@ -82,7 +93,7 @@ func (h *Handler[Tx, E, R]) deliver(ctx context.Context, e E, claim store.Claim,
 }
 
 // attempt goes once through claim, handler and commit, on one connection.
-func (h *Handler[Tx, E, R]) attempt(ctx context.Context, e E, claim store.Claim, d *delivery) (result R, next step, err error) {
+func (h *Handler[Tx, E, R]) attempt(ctx context.Context, claim store.Claim, d *delivery, inside body[Tx, R]) (result R, next step, err error) {
 	s, err := h.guard.driver.Acquire(ctx)
 	if err != nil {
 		return result, ended, h.fail(d, fmt.Errorf("no connection: %w", err))
@@ -93,15 +104,12 @@ func (h *Handler[Tx, E, R]) attempt(ctx context.Context, e E, claim store.Claim,
 	if d.until.IsZero() {
 		d.until = time.Now().Add(h.guard.settings.inFlightTimeout)
 	}
-	if _, err := rand.Read(claim.Owner[:]); err != nil {
-		return result, ended, h.fail(d, fmt.Errorf("no owner: %w", err))
-	}
 	claimed, err := s.Claim(ctx, claim, d.wait(ctx, h.spec.InFlight))
 	switch {
 	case err != nil && h.guard.driver.Classify(err) != driver.Locked:
 		return h.unclaimed(ctx, d, "claim", err)
 	case claimed:
-		return h.execute(ctx, s, e, claim, d)
+		return inside(ctx, s, claim, d)
 	}
 	// A locked database can still be read, and has the answer if the key is done.
 	locked := err
@@ -111,7 +119,7 @@ func (h *Handler[Tx, E, R]) attempt(ctx context.Context, e E, claim store.Claim,
 	case err != nil && !errors.Is(err, store.ErrNotFound):
 		return h.unclaimed(ctx, d, "look-up", err)
 	case err == nil && !known(row.State):
-		return result, ended, h.fail(d, fmt.Errorf("the key's row is in state %q, which this version of the runtime does not know: upgrade it", row.State))
+		return result, ended, h.fail(d, unknownState(row.State))
 	case err == nil && !row.Expired:
 		return h.repeat(row, claim, d)
 	case locked != nil:
@@ -126,7 +134,7 @@ func (h *Handler[Tx, E, R]) attempt(ctx context.Context, e E, claim store.Claim,
 	case err != nil:
 		return h.unclaimed(ctx, d, "take-over", err)
 	case claimed:
-		return h.execute(ctx, s, e, claim, d)
+		return inside(ctx, s, claim, d)
 	default:
 		// A rival took over first.
 		return result, unclaimed, nil
@@ -136,6 +144,10 @@ func (h *Handler[Tx, E, R]) attempt(ctx context.Context, e E, claim store.Claim,
 // known reports whether a row's state is one that this version acts upon. The others are written by newer ones, and what
 // they mean is not guessed.
 func known(s store.State) bool { return s == store.Open || s == store.Done }
+
+func unknownState(s store.State) error {
+	return fmt.Errorf("the key's row is in state %q, which this version of the runtime does not know: upgrade it", s)
+}
 
 // unclaimed judges an error before the handler ran.
 func (h *Handler[Tx, E, R]) unclaimed(ctx context.Context, d *delivery, what string, err error) (result R, next step, _ error) {
@@ -184,6 +196,13 @@ func (h *Handler[Tx, E, R]) repeat(row store.Row, claim store.Claim, d *delivery
 	return stored, ended, nil
 }
 
+// running is the handler's run for e.
+func (h *Handler[Tx, E, R]) running(e E) body[Tx, R] {
+	return func(ctx context.Context, s driver.Session[Tx], claim store.Claim, d *delivery) (R, step, error) {
+		return h.execute(ctx, s, e, claim, d)
+	}
+}
+
 // execute runs the handler in the transaction that holds the claim, and commits.
 func (h *Handler[Tx, E, R]) execute(ctx context.Context, s driver.Session[Tx], e E, claim store.Claim, d *delivery) (result R, next step, err error) {
 	var none R
@@ -202,10 +221,20 @@ func (h *Handler[Tx, E, R]) execute(ctx context.Context, s driver.Session[Tx], e
 		return none, ended, h.fail(d, err)
 	}
 	if err := s.Commit(ctx, completion); err != nil {
-		return none, h.undone(err), h.fail(d, fmt.Errorf("commit: %w", commitError(err)))
+		return h.uncommitted(d, result, err)
 	}
 	d.outcome = OutcomeExecuted
 	return result, ended, nil
+}
+
+// uncommitted judges an error in place of COMMIT's answer.
+func (h *Handler[Tx, E, R]) uncommitted(d *delivery, result R, err error) (R, step, error) {
+	var none R
+	var end *driver.CommitError
+	if errors.As(err, &end) && end.Fate == driver.Unknown {
+		return result, unsettled, end.Err
+	}
+	return none, h.undone(err), h.fail(d, fmt.Errorf("commit: %w", commitError(err)))
 }
 
 // undone is the step after an error of the handler or of COMMIT: the transaction that lost against another one is run

@@ -243,7 +243,6 @@ func TestHowACommitCanEnd(t *testing.T) {
 	}{
 		{driver.Aborted, ErrTransactionAborted},
 		{driver.Lost, ErrTransactionLost},
-		{driver.Unknown, ErrCommitUnknown},
 	} {
 		for _, cause := range []error{nil, errBroken, errConflict} {
 			t.Run(fmt.Sprint(tt.want, cause), func(t *testing.T) {

@@ -28,8 +28,9 @@ var (
 	// gets this error until someone has looked and deleted the row.
 	ErrTransactionLost = errors.New("the transaction ended before the handler did")
 
-	// ErrCommitUnknown is a COMMIT that was sent and not answered. The run took effect as a whole or not at all, and it
-	// is safe to deliver the event again: the repeat finds the row, or runs.
+	// ErrCommitUnknown is a COMMIT that was sent and not answered, and a database that did not say within the in-flight
+	// timeout what became of it. The run took effect as a whole or not at all, and it is safe to deliver the event again:
+	// the repeat finds the row, or runs. The event must not be given up for it.
 	ErrCommitUnknown = errors.New("it is not known whether the transaction was committed; deliver again")
 
 	// ErrResultOmitted is a repeat of a run whose result was over the limit of [WithResultLimit], or that had none to

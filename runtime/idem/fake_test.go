@@ -29,6 +29,8 @@ type fakeDB struct {
 	// fault, if set, is asked before each step ("acquire", "claim", "lookup", "takeover", "commit") for an error to
 	// answer with; n counts the calls of that step from 1.
 	fault func(step string, n int) error
+	// lose, if set, is asked whether the answer to the nth commit is lost.
+	lose func(n int) lost
 
 	mu      sync.Mutex
 	calls   map[string]int
@@ -134,6 +136,15 @@ func (db *fakeDB) Acquire(ctx context.Context) (driver.Session[fakeTx], error) {
 	return &fakeSession{db: db}, nil
 }
 
+// lost is an answer to a commit that does not arrive.
+type lost struct {
+	gone bool
+	// until is when the transaction ends; nil for at once.
+	until <-chan struct{}
+	// commits tells how.
+	commits bool
+}
+
 type fakeSession struct {
 	db      *fakeDB
 	key     string
@@ -207,6 +218,36 @@ func (s *fakeSession) Commit(_ context.Context, c *store.Completion) error {
 	}
 	s.db.mu.Lock()
 	defer s.db.mu.Unlock()
+	if s.db.lose == nil {
+		return s.commit(c)
+	}
+	l := s.db.lose(s.db.calls["commit"])
+	switch {
+	case !l.gone:
+		return s.commit(c)
+	case l.until != nil:
+		// The client's side of the session goes, the server's stays.
+		server := *s
+		s.pending = nil
+		go func() {
+			<-l.until
+			s.db.mu.Lock()
+			defer s.db.mu.Unlock()
+			if l.commits {
+				_ = server.commit(c)
+			}
+			server.release()
+		}()
+	case l.commits:
+		if err := s.commit(c); err != nil {
+			return err
+		}
+	}
+	return &driver.CommitError{Fate: driver.Unknown, Err: errBroken}
+}
+
+// commit makes the transaction's writes the database's. db.mu is held.
+func (s *fakeSession) commit(c *store.Completion) error {
 	row := *s.pending
 	if c != nil {
 		if c.Owner != row.Owner || row.State != store.Open {

@@ -12,6 +12,9 @@ type Outcome string
 const (
 	// OutcomeExecuted is a delivery whose handler ran and whose transaction committed.
 	OutcomeExecuted Outcome = "executed"
+	// OutcomeSettled is a delivery whose handler ran, and whose COMMIT was not answered but, as the row of its claim has
+	// shown since, took place.
+	OutcomeSettled Outcome = "settled"
 	// OutcomeDuplicate is a repeat: answered from the row, without running. Its share of all deliveries should be next
 	// to nothing; where it rises, acknowledgements come too late.
 	OutcomeDuplicate Outcome = "duplicate"
@@ -34,7 +37,7 @@ type Delivery struct {
 	Duration time.Duration
 	// Retries is how often the delivery began again: after a conflict, or after a rival that rolled back.
 	Retries int
-	// Err is the error returned. It is nil for OutcomeExecuted, and for OutcomeDuplicate unless the stored result could
+	// Err is the error returned. It is nil for OutcomeExecuted and OutcomeSettled, and for OutcomeDuplicate unless the stored result could
 	// not be returned.
 	Err error
 }

@@ -85,6 +85,7 @@ func (e sqlite) commitBusy(ctx context.Context, s *session) error {
 	if err == nil || e.classify(err) == driver.Locked {
 		return err
 	}
+	s.discard()
 	return &driver.CommitError{Fate: driver.Unknown, Err: err}
 }
 
@@ -107,6 +108,8 @@ func (sqlite) uncommitted(s *session, err error) error {
 	case errors.Is(err, sql.ErrTxDone), primaryCode(err) == codeError:
 		return &driver.CommitError{Fate: driver.Lost, Err: err}
 	default:
+		// Should the transaction still be there, it ends with its connection.
+		s.discard()
 		return &driver.CommitError{Fate: driver.Unknown, Err: err}
 	}
 }

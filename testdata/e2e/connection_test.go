@@ -4,11 +4,8 @@ import (
 	"context"
 	"testing"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/idemgen/idemgen/runtime/idem"
 
 	"github.com/idemgen/idemgen/testdata/e2e/events"
 )
@@ -53,54 +50,6 @@ func (s *shop) terminate(t *testing.T, pid int64) {
 	t.Helper()
 	s.exec(t, `SELECT pg_terminate_backend($1)`, pid)
 	eventually(t, func() bool { return s.count(t, `SELECT count(*) FROM pg_stat_activity WHERE pid = $1`, pid) == 0 })
-}
-
-// A COMMIT whose answer is lost may or may not have taken place. The error says so, and a redelivery is right in both
-// cases: it meets the row, or it runs.
-func TestCommitWithoutAnswer(t *testing.T) {
-	t.Parallel()
-	for _, d := range drivers()[:2] {
-		for _, committed := range []bool{true, false} {
-			name := d.name + " not committed"
-			if committed {
-				name = d.name + " committed"
-			}
-			t.Run(name, func(t *testing.T) {
-				t.Parallel()
-				d.need(t)
-				// In this mode a statement's text goes with its execution, where the proxy can see it.
-				s := d.open(t, setup{proxied: true, conn: inMode(pgx.QueryExecModeExec)})
-				e := order()
-				for _, deliver := range []func() error{
-					func() error { _, err := s.PlaceOrder(t.Context(), e); return err },
-					func() error { return s.AuditOrder(t.Context(), e) },
-				} {
-					before := s.effects(t)
-					done := make(chan struct{})
-					if committed {
-						s.proxy.Lose(commit)
-						close(done)
-					} else {
-						s.proxy.Before(commit, func() {
-							defer close(done)
-							s.terminateAll(t)
-						})
-					}
-					err := deliver()
-					<-done
-					require.ErrorIs(t, err, idem.ErrCommitUnknown)
-					s.returned(t)
-					require.NoError(t, deliver())
-					assert.Equal(t, before+1, s.effects(t))
-				}
-				want := map[idem.Outcome]int{idem.OutcomeError: 2, idem.OutcomeExecuted: 2}
-				if committed {
-					want = map[idem.Outcome]int{idem.OutcomeError: 2, idem.OutcomeDuplicate: 2}
-				}
-				assert.Equal(t, want, s.outcomes())
-			})
-		}
-	}
 }
 
 // terminateAll ends all connections of the code under test that there are now.

@@ -21,7 +21,14 @@ type Connector struct {
 	mu        sync.Mutex
 	busy      int
 	before    []hook
+	faults    []fault
 	translate bool
+}
+
+// fault is what goes wrong with the next statement that contains text.
+type fault struct {
+	text string
+	lost bool // it is executed all the same
 }
 
 type hook struct {
@@ -44,6 +51,45 @@ func (c *Connector) Before(text string, do func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.before = append(c.before, hook{text, do})
+}
+
+// Fail has the next statement that contains text fail with an I/O error, without being executed; each call one statement.
+func (c *Connector) Fail(text string) { c.fault(fault{text: text}) }
+
+// Lose has the next statement that contains text be executed and fail with an I/O error all the same.
+func (c *Connector) Lose(text string) { c.fault(fault{text: text, lost: true}) }
+
+func (c *Connector) fault(f fault) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.faults = append(c.faults, f)
+}
+
+// faulty takes out the fault of a statement, if there is one.
+func (c *Connector) faulty(query string) (f fault, there bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i, f := range c.faults {
+		if strings.Contains(query, f.text) {
+			c.faults = append(c.faults[:i:i], c.faults[i+1:]...)
+			return f, true
+		}
+	}
+	return fault{}, false
+}
+
+// run runs a statement, with its fault.
+func (c *Connector) run(query string, do func() error) error {
+	f, there := c.faulty(query)
+	switch {
+	case !there:
+		return do()
+	case f.lost:
+		if err := do(); err != nil {
+			return err
+		}
+	}
+	return foreignError(ioErr)
 }
 
 // Translate has the texts of all errors come in another language from now on. Their codes stay.
@@ -88,7 +134,11 @@ func (c *Connector) statement(query string) {
 	}
 }
 
-const primaryBusy = 5 // SQLITE_BUSY, in the low byte of an extended code
+// SQLite's primary result codes, in the low byte of an extended code.
+const (
+	primaryBusy = 5
+	ioErr       = 10
+)
 
 // outcome is called with the error of each statement and returns it, translated if need be.
 func (c *Connector) outcome(err error) error {
@@ -133,7 +183,11 @@ type conn struct {
 
 func (n *conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
 	n.c.statement(query)
-	result, err := n.fullConn.ExecContext(ctx, query, args)
+	var result driver.Result
+	err := n.c.run(query, func() (err error) {
+		result, err = n.fullConn.ExecContext(ctx, query, args)
+		return err
+	})
 	return result, n.c.outcome(err)
 }
 
@@ -159,12 +213,12 @@ type tx struct {
 
 func (t *tx) Commit() error {
 	t.c.statement("COMMIT")
-	return t.c.outcome(t.Tx.Commit())
+	return t.c.outcome(t.c.run("COMMIT", t.Tx.Commit))
 }
 
 func (t *tx) Rollback() error {
 	t.c.statement("ROLLBACK")
-	return t.c.outcome(t.Tx.Rollback())
+	return t.c.outcome(t.c.run("ROLLBACK", t.Tx.Rollback))
 }
 
 // Open opens the database.

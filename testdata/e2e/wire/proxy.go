@@ -26,6 +26,8 @@ type Proxy struct {
 	trips     int
 	before    []hook
 	lose      []byte // text of the message whose answer is to be lost; nil for none
+	cut       []byte // text of the message after which the client is to be cut off; nil for none
+	deaf      bool   // requests to cancel do not arrive
 	translate bool
 	conns     map[net.Conn]bool
 	closed    bool
@@ -110,6 +112,37 @@ func (p *Proxy) loses(message []byte) bool {
 		return false
 	}
 	p.lose = nil
+	return true
+}
+
+// CutAfter has the client be cut off right after the next message with this text in it, while the server works on it and
+// does not know. It does not get to know it by a request to cancel, either.
+func (p *Proxy) CutAfter(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cut = []byte(text)
+	p.deaf = true
+}
+
+// cancelRequest is the code of a connection's first message that asks to cancel another's statement. PostgreSQL, "Message
+// Formats", CancelRequest.
+const cancelRequest = 80877102
+
+// withholds reports whether a connection's first message must not arrive.
+func (p *Proxy) withholds(first []byte) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.deaf && len(first) >= 8 && binary.BigEndian.Uint32(first[4:]) == cancelRequest
+}
+
+// cuts reports whether the client is to be cut off after a message.
+func (p *Proxy) cuts(message []byte) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.cut == nil || !bytes.Contains(message, p.cut) {
+		return false
+	}
+	p.cut = nil
 	return true
 }
 

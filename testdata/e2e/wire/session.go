@@ -25,10 +25,14 @@ type session struct {
 // requests passes on what the client says. What it said in one piece goes on in one piece.
 func (s *session) requests() error {
 	in, out := bufio.NewReaderSize(s.client, 1<<16), bufio.NewWriterSize(s.server, 1<<16)
+	cut := false
 	for first := true; ; first = false {
 		message, err := readMessage(in, !first)
 		if err != nil {
 			return err
+		}
+		if first && s.proxy.withholds(message) {
+			return io.EOF
 		}
 		if !first {
 			s.request(message[0])
@@ -38,6 +42,7 @@ func (s *session) requests() error {
 			if s.proxy.loses(message) {
 				s.lose()
 			}
+			cut = cut || s.proxy.cuts(message)
 		}
 		if _, err := out.Write(message); err != nil {
 			return err
@@ -45,6 +50,9 @@ func (s *session) requests() error {
 		if in.Buffered() == 0 {
 			if err := out.Flush(); err != nil {
 				return err
+			}
+			if cut {
+				return io.EOF
 			}
 		}
 	}
