@@ -21,9 +21,9 @@ const (
 // State is the state of a row, as it stands in the column.
 type State string
 
-// The states of a row. Open and Done belong to handlers with a transaction. The others are reserved for handlers with
-// a lease and for permanent failures: the schema admits them, and a runtime that meets one that it does not know
-// refuses the delivery rather than guess.
+// The states of a row. Open, Done and Failed belong to handlers with a transaction. The others are reserved for handlers
+// with a lease: the schema admits them, and a runtime that meets one that it does not know refuses the delivery rather
+// than guess.
 const (
 	Open     State = "open"     // claimed and not completed: visible to others only if the transaction was lost
 	Done     State = "done"     // completed; Result holds the result, where one was stored
@@ -41,11 +41,13 @@ type Claim struct {
 	Handler string
 	Key     string
 	Owner   Owner
-	// State is Open, or Done for a claim that nothing is added to before its transaction commits.
+	// State is Open, or Done or Failed for a claim that nothing is added to before its transaction commits.
 	State State
+	// Failure is the message of a Failed row.
+	Failure string
 	// Fingerprint is empty for a handler without one.
 	Fingerprint string
-	// Window is how long a Done row is recognised, counted by the database's clock from this statement.
+	// Window is how long a Done or Failed row is recognised, counted by the database's clock from this statement.
 	// Nil for a row that never expires: of an Open claim, or of a handler whose window is forever.
 	Window *time.Duration
 }
@@ -68,6 +70,7 @@ type Row struct {
 	Fence       int64
 	Fingerprint string // empty for none
 	Result      []byte // nil for none
+	Failure     string // of a Failed row
 	Expired     bool   // by the database's clock, when the row was read
 }
 
@@ -86,4 +89,6 @@ type Queries[DB any] interface {
 	Complete(context.Context, DB, Completion) (int64, error)
 	// Lookup reads the row of a key. It returns ErrNotFound where there is none.
 	Lookup(ctx context.Context, db DB, handler, key string) (Row, error)
+	// Sweep deletes at most batch of the Done and Failed rows whose window has passed, and returns how many.
+	Sweep(ctx context.Context, db DB, batch int64) (int64, error)
 }

@@ -37,7 +37,7 @@ func TestNamesAreQuoted(t *testing.T) {
 		} else {
 			assert.Contains(t, schema, "\n"+c.createsSchema+"\n")
 		}
-		assert.Equal(t, 4, strings.Count(string(files.Queries[0].Data), c.table+"\n")+strings.Count(string(files.Queries[0].Data), c.table+" ("))
+		assert.Equal(t, 6, strings.Count(string(files.Queries[0].Data), c.table+"\n")+strings.Count(string(files.Queries[0].Data), c.table+" ("))
 		for _, f := range files.All() {
 			first := header.SQL
 			if f.Name == ConfigFile {

@@ -10,9 +10,9 @@ import (
 )
 
 const claim = `-- name: Claim :execrows
-INSERT INTO "idempotency_keys" (handler, key, state, owner, fingerprint, expires_at)
-VALUES ($1, $2, $3, $4, $5,
-    clock_timestamp() + $6::bigint * interval '1 microsecond')
+INSERT INTO "idempotency_keys" (handler, key, state, owner, fingerprint, failure, expires_at)
+VALUES ($1, $2, $3, $4, $5, $6,
+    clock_timestamp() + $7::bigint * interval '1 microsecond')
 ON CONFLICT (handler, key) DO NOTHING
 `
 
@@ -22,6 +22,7 @@ type ClaimParams struct {
 	State       string
 	Owner       []byte
 	Fingerprint pgtype.Text
+	Failure     pgtype.Text
 	WindowUs    pgtype.Int8
 }
 
@@ -33,6 +34,7 @@ func (q *Queries) Claim(ctx context.Context, db DBTX, arg ClaimParams) (int64, e
 		arg.State,
 		arg.Owner,
 		arg.Fingerprint,
+		arg.Failure,
 		arg.WindowUs,
 	)
 	if err != nil {
@@ -73,7 +75,7 @@ func (q *Queries) Complete(ctx context.Context, db DBTX, arg CompleteParams) (in
 }
 
 const lookup = `-- name: Lookup :one
-SELECT state, owner, fence, fingerprint, result,
+SELECT state, owner, fence, fingerprint, result, failure,
     coalesce(expires_at <= clock_timestamp(), false)::boolean AS expired
 FROM "idempotency_keys"
 WHERE handler = $1 AND key = $2
@@ -90,6 +92,7 @@ type LookupRow struct {
 	Fence       int64
 	Fingerprint pgtype.Text
 	Result      []byte
+	Failure     pgtype.Text
 	Expired     bool
 }
 
@@ -103,25 +106,51 @@ func (q *Queries) Lookup(ctx context.Context, db DBTX, arg LookupParams) (Lookup
 		&i.Fence,
 		&i.Fingerprint,
 		&i.Result,
+		&i.Failure,
 		&i.Expired,
 	)
 	return i, err
 }
 
+const sweep = `-- name: Sweep :execrows
+DELETE FROM "idempotency_keys"
+WHERE ctid = ANY(ARRAY(
+    SELECT ctid FROM "idempotency_keys"
+    WHERE expires_at IS NOT NULL AND expires_at <= (SELECT clock_timestamp()) AND state IN ('done', 'failed')
+    ORDER BY expires_at
+    LIMIT $1::bigint
+    FOR UPDATE SKIP LOCKED))
+`
+
+type SweepParams struct {
+	Batch int64
+}
+
+// Sweep deletes a batch of the rows whose window has passed, those first that have waited longest. Only completed rows go,
+// and none that somebody is just taking over.
+func (q *Queries) Sweep(ctx context.Context, db DBTX, arg SweepParams) (int64, error) {
+	result, err := db.Exec(ctx, sweep, arg.Batch)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const takeOver = `-- name: TakeOver :execrows
 UPDATE "idempotency_keys"
 SET state = $1, owner = $2, fence = fence + 1, fingerprint = $3,
-    result = NULL, failure = NULL, successor = NULL, lease_until = NULL,
+    result = NULL, failure = $4, successor = NULL, lease_until = NULL,
     created_at = clock_timestamp(), updated_at = clock_timestamp(),
-    expires_at = clock_timestamp() + $4::bigint * interval '1 microsecond'
-WHERE handler = $5 AND key = $6
-    AND owner = $7 AND expires_at <= clock_timestamp()
+    expires_at = clock_timestamp() + $5::bigint * interval '1 microsecond'
+WHERE handler = $6 AND key = $7
+    AND owner = $8 AND expires_at <= clock_timestamp()
 `
 
 type TakeOverParams struct {
 	State       string
 	Owner       []byte
 	Fingerprint pgtype.Text
+	Failure     pgtype.Text
 	WindowUs    pgtype.Int8
 	Handler     string
 	Key         string
@@ -134,6 +163,7 @@ func (q *Queries) TakeOver(ctx context.Context, db DBTX, arg TakeOverParams) (in
 		arg.State,
 		arg.Owner,
 		arg.Fingerprint,
+		arg.Failure,
 		arg.WindowUs,
 		arg.Handler,
 		arg.Key,

@@ -2,14 +2,14 @@
 
 -- name: Claim :execrows
 -- Claim inserts the row of a key, unless there is one: the rows affected decide.
-INSERT INTO "idempotency_keys" (handler, key, state, owner, fingerprint, expires_at)
-VALUES (sqlc.arg(handler), sqlc.arg(key), sqlc.arg(state), sqlc.arg(owner), sqlc.narg(fingerprint),
+INSERT INTO "idempotency_keys" (handler, key, state, owner, fingerprint, failure, expires_at)
+VALUES (sqlc.arg(handler), sqlc.arg(key), sqlc.arg(state), sqlc.arg(owner), sqlc.narg(fingerprint), sqlc.narg(failure),
     clock_timestamp() + sqlc.narg(window_us)::bigint * interval '1 microsecond')
 ON CONFLICT (handler, key) DO NOTHING;
 
 -- name: Lookup :one
 -- Lookup reads the row of a key, and whether its window has passed by the database's clock.
-SELECT state, owner, fence, fingerprint, result,
+SELECT state, owner, fence, fingerprint, result, failure,
     coalesce(expires_at <= clock_timestamp(), false)::boolean AS expired
 FROM "idempotency_keys"
 WHERE handler = sqlc.arg(handler) AND key = sqlc.arg(key);
@@ -18,7 +18,7 @@ WHERE handler = sqlc.arg(handler) AND key = sqlc.arg(key);
 -- TakeOver claims an expired row, if it is still the one whose owner was seen.
 UPDATE "idempotency_keys"
 SET state = sqlc.arg(state), owner = sqlc.arg(owner), fence = fence + 1, fingerprint = sqlc.narg(fingerprint),
-    result = NULL, failure = NULL, successor = NULL, lease_until = NULL,
+    result = NULL, failure = sqlc.narg(failure), successor = NULL, lease_until = NULL,
     created_at = clock_timestamp(), updated_at = clock_timestamp(),
     expires_at = clock_timestamp() + sqlc.narg(window_us)::bigint * interval '1 microsecond'
 WHERE handler = sqlc.arg(handler) AND key = sqlc.arg(key)
@@ -31,3 +31,14 @@ SET state = 'done', result = sqlc.narg(result), updated_at = clock_timestamp(),
     expires_at = clock_timestamp() + sqlc.narg(window_us)::bigint * interval '1 microsecond'
 WHERE handler = sqlc.arg(handler) AND key = sqlc.arg(key)
     AND owner = sqlc.arg(owner) AND state = 'open';
+
+-- name: Sweep :execrows
+-- Sweep deletes a batch of the rows whose window has passed, those first that have waited longest. Only completed rows go,
+-- and none that somebody is just taking over.
+DELETE FROM "idempotency_keys"
+WHERE ctid = ANY(ARRAY(
+    SELECT ctid FROM "idempotency_keys"
+    WHERE expires_at IS NOT NULL AND expires_at <= (SELECT clock_timestamp()) AND state IN ('done', 'failed')
+    ORDER BY expires_at
+    LIMIT sqlc.arg(batch)::bigint
+    FOR UPDATE SKIP LOCKED));

@@ -2,14 +2,14 @@
 
 -- name: Claim :execrows
 -- Claim inserts the row of a key, unless there is one: the rows affected decide.
-INSERT INTO "idempotency_keys" (handler, key, state, owner, fingerprint, expires_at)
-VALUES (sqlc.arg(handler), sqlc.arg(key), sqlc.arg(state), sqlc.arg(owner), sqlc.narg(fingerprint),
+INSERT INTO "idempotency_keys" (handler, key, state, owner, fingerprint, failure, expires_at)
+VALUES (sqlc.arg(handler), sqlc.arg(key), sqlc.arg(state), sqlc.arg(owner), sqlc.narg(fingerprint), sqlc.narg(failure),
     CAST(unixepoch('subsec') * 1000000 AS INTEGER) + CAST(sqlc.narg(window_us) AS INTEGER))
 ON CONFLICT (handler, key) DO NOTHING;
 
 -- name: Lookup :one
 -- Lookup reads the row of a key, and whether its window has passed by the database's clock.
-SELECT state, owner, fence, fingerprint, result,
+SELECT state, owner, fence, fingerprint, result, failure,
     CAST(coalesce(expires_at <= CAST(unixepoch('subsec') * 1000000 AS INTEGER), 0) AS INTEGER) AS expired
 FROM "idempotency_keys"
 WHERE handler = sqlc.arg(handler) AND key = sqlc.arg(key);
@@ -18,7 +18,7 @@ WHERE handler = sqlc.arg(handler) AND key = sqlc.arg(key);
 -- TakeOver claims an expired row, if it is still the one whose owner was seen.
 UPDATE "idempotency_keys"
 SET state = sqlc.arg(state), owner = sqlc.arg(owner), fence = fence + 1, fingerprint = sqlc.narg(fingerprint),
-    result = NULL, failure = NULL, successor = NULL, lease_until = NULL,
+    result = NULL, failure = sqlc.narg(failure), successor = NULL, lease_until = NULL,
     created_at = CAST(unixepoch('subsec') * 1000000 AS INTEGER), updated_at = CAST(unixepoch('subsec') * 1000000 AS INTEGER),
     expires_at = CAST(unixepoch('subsec') * 1000000 AS INTEGER) + CAST(sqlc.narg(window_us) AS INTEGER)
 WHERE handler = sqlc.arg(handler) AND key = sqlc.arg(key)
@@ -31,3 +31,13 @@ SET state = 'done', result = sqlc.narg(result), updated_at = CAST(unixepoch('sub
     expires_at = CAST(unixepoch('subsec') * 1000000 AS INTEGER) + CAST(sqlc.narg(window_us) AS INTEGER)
 WHERE handler = sqlc.arg(handler) AND key = sqlc.arg(key)
     AND owner = sqlc.arg(owner) AND state = 'open';
+
+-- name: Sweep :execrows
+-- Sweep deletes a batch of the rows whose window has passed, those first that have waited longest. Only completed rows go.
+DELETE FROM "idempotency_keys"
+WHERE (handler, key) IN (
+    SELECT handler, key FROM "idempotency_keys"
+    WHERE expires_at IS NOT NULL AND expires_at <= CAST(unixepoch('subsec') * 1000000 AS INTEGER)
+        AND state IN ('done', 'failed')
+    ORDER BY expires_at
+    LIMIT CAST(sqlc.arg(batch) AS INTEGER));

@@ -9,9 +9,9 @@ import (
 )
 
 const claim = `-- name: Claim :execrows
-INSERT INTO "idempotency_keys" (handler, key, state, owner, fingerprint, expires_at)
-VALUES (?1, ?2, ?3, ?4, ?5,
-    CAST(unixepoch('subsec') * 1000000 AS INTEGER) + CAST(?6 AS INTEGER))
+INSERT INTO "idempotency_keys" (handler, key, state, owner, fingerprint, failure, expires_at)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6,
+    CAST(unixepoch('subsec') * 1000000 AS INTEGER) + CAST(?7 AS INTEGER))
 ON CONFLICT (handler, key) DO NOTHING
 `
 
@@ -21,6 +21,7 @@ type ClaimParams struct {
 	State       string
 	Owner       []byte
 	Fingerprint sql.NullString
+	Failure     sql.NullString
 	WindowUs    sql.NullInt64
 }
 
@@ -32,6 +33,7 @@ func (q *Queries) Claim(ctx context.Context, db DBTX, arg ClaimParams) (int64, e
 		arg.State,
 		arg.Owner,
 		arg.Fingerprint,
+		arg.Failure,
 		arg.WindowUs,
 	)
 	if err != nil {
@@ -72,7 +74,7 @@ func (q *Queries) Complete(ctx context.Context, db DBTX, arg CompleteParams) (in
 }
 
 const lookup = `-- name: Lookup :one
-SELECT state, owner, fence, fingerprint, result,
+SELECT state, owner, fence, fingerprint, result, failure,
     CAST(coalesce(expires_at <= CAST(unixepoch('subsec') * 1000000 AS INTEGER), 0) AS INTEGER) AS expired
 FROM "idempotency_keys"
 WHERE handler = ?1 AND key = ?2
@@ -89,6 +91,7 @@ type LookupRow struct {
 	Fence       int64
 	Fingerprint sql.NullString
 	Result      []byte
+	Failure     sql.NullString
 	Expired     int64
 }
 
@@ -102,25 +105,50 @@ func (q *Queries) Lookup(ctx context.Context, db DBTX, arg LookupParams) (Lookup
 		&i.Fence,
 		&i.Fingerprint,
 		&i.Result,
+		&i.Failure,
 		&i.Expired,
 	)
 	return i, err
 }
 
+const sweep = `-- name: Sweep :execrows
+DELETE FROM "idempotency_keys"
+WHERE (handler, key) IN (
+    SELECT handler, key FROM "idempotency_keys"
+    WHERE expires_at IS NOT NULL AND expires_at <= CAST(unixepoch('subsec') * 1000000 AS INTEGER)
+        AND state IN ('done', 'failed')
+    ORDER BY expires_at
+    LIMIT CAST(?1 AS INTEGER))
+`
+
+type SweepParams struct {
+	Batch int64
+}
+
+// Sweep deletes a batch of the rows whose window has passed, those first that have waited longest. Only completed rows go.
+func (q *Queries) Sweep(ctx context.Context, db DBTX, arg SweepParams) (int64, error) {
+	result, err := db.ExecContext(ctx, sweep, arg.Batch)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const takeOver = `-- name: TakeOver :execrows
 UPDATE "idempotency_keys"
 SET state = ?1, owner = ?2, fence = fence + 1, fingerprint = ?3,
-    result = NULL, failure = NULL, successor = NULL, lease_until = NULL,
+    result = NULL, failure = ?4, successor = NULL, lease_until = NULL,
     created_at = CAST(unixepoch('subsec') * 1000000 AS INTEGER), updated_at = CAST(unixepoch('subsec') * 1000000 AS INTEGER),
-    expires_at = CAST(unixepoch('subsec') * 1000000 AS INTEGER) + CAST(?4 AS INTEGER)
-WHERE handler = ?5 AND key = ?6
-    AND owner = ?7 AND expires_at <= CAST(unixepoch('subsec') * 1000000 AS INTEGER)
+    expires_at = CAST(unixepoch('subsec') * 1000000 AS INTEGER) + CAST(?5 AS INTEGER)
+WHERE handler = ?6 AND key = ?7
+    AND owner = ?8 AND expires_at <= CAST(unixepoch('subsec') * 1000000 AS INTEGER)
 `
 
 type TakeOverParams struct {
 	State       string
 	Owner       []byte
 	Fingerprint sql.NullString
+	Failure     sql.NullString
 	WindowUs    sql.NullInt64
 	Handler     string
 	Key         string
@@ -133,6 +161,7 @@ func (q *Queries) TakeOver(ctx context.Context, db DBTX, arg TakeOverParams) (in
 		arg.State,
 		arg.Owner,
 		arg.Fingerprint,
+		arg.Failure,
 		arg.WindowUs,
 		arg.Handler,
 		arg.Key,

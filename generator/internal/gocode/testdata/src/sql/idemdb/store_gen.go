@@ -40,6 +40,7 @@ func (s queries) Claim(ctx context.Context, db idemsql.DBTX, c store.Claim) (int
 		State:       string(c.State),
 		Owner:       c.Owner[:],
 		Fingerprint: text(c.Fingerprint),
+		Failure:     text(c.Failure),
 		WindowUs:    micros(c.Window),
 	})
 }
@@ -51,6 +52,7 @@ func (s queries) TakeOver(ctx context.Context, db idemsql.DBTX, c store.Claim, s
 		State:       string(c.State),
 		Owner:       c.Owner[:],
 		Fingerprint: text(c.Fingerprint),
+		Failure:     text(c.Failure),
 		WindowUs:    micros(c.Window),
 		SeenOwner:   seen[:],
 	})
@@ -79,10 +81,15 @@ func (s queries) Lookup(ctx context.Context, db idemsql.DBTX, handler, key strin
 		Fence:       r.Fence,
 		Fingerprint: r.Fingerprint.String,
 		Result:      r.Result,
+		Failure:     r.Failure.String,
 		Expired:     r.Expired,
 	}
 	copy(row.Owner[:], r.Owner)
 	return row, nil
+}
+
+func (s queries) Sweep(ctx context.Context, db idemsql.DBTX, batch int64) (int64, error) {
+	return s.q.Sweep(ctx, db, SweepParams{Batch: batch})
 }
 
 // text is NULL where s is empty.
