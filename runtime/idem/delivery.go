@@ -11,11 +11,12 @@ type delivery struct {
 	key     string
 	outcome Outcome
 	attempt int
-	start   time.Time // zero where nobody observes
-	until   time.Time // end of the in-flight time; zero until the first connection is there
-	retries int       // times begun again
-	runs    int       // times the handler ran
-	began   time.Time // of the last run
+	start   time.Time    // zero where nobody observes
+	until   time.Time    // end of the in-flight time; zero until the first connection is there
+	retries int          // times begun again
+	runs    int          // times the handler ran, or its failure was to be recorded
+	began   time.Time    // of the last run
+	failure *FailedError // what is being recorded; nil while the handler is what runs
 }
 
 // observe tells o how the delivery ended. It is deferred: a delivery without an outcome is one that was left by a panic
@@ -32,6 +33,12 @@ func (d *delivery) observe(ctx context.Context, o Observer, handler string, err 
 		Retries:  d.retries,
 		Err:      err,
 	})
+}
+
+// run notes that a run begins.
+func (d *delivery) run() {
+	d.runs++
+	d.began = time.Now()
 }
 
 // ctxReserve is how much of the time until the context's deadline is left to the answer of a statement that waits: pgx

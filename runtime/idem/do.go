@@ -14,8 +14,9 @@ import (
 // Do delivers e. The handler's function runs if e's key has no row, or an expired one; then it returns what the function
 // returns, once that is committed. A repeat returns the stored result without running.
 //
-// An error of the function rolls everything back, the claim included, and comes back as it is. Other errors are an
-// [*Error] that wraps [ErrZeroKey], [ErrPayloadMismatch], an [*InProgressError], [ErrResultOmitted], a [*ResultError],
+// An error of the function rolls everything back, the claim included, and comes back as it is. One that is marked by
+// [Permanent] is recorded, and is a [*FailedError] now and for repeats. Other errors are an [*Error] that wraps
+// [ErrZeroKey], [ErrPayloadMismatch], an [*InProgressError], a [*FailedError], [ErrResultOmitted], a [*ResultError],
 // [ErrTransactionAborted], [ErrTransactionLost], [ErrCommitUnknown], or an error of the database or of ctx.
 //
 // The function may run more than once within one call, in a new transaction each time, but what it writes through its
@@ -51,6 +52,7 @@ const (
 	unclaimed             // nothing ran: again, within the in-flight time
 	undone                // the handler ran and was rolled back by a conflict: again, as often as the retries allow
 	unsettled             // COMMIT was sent and not answered: the result is the run's, if it took place
+	failing               // the handler failed for good: that is to be recorded
 )
 
 // body is what is done in the transaction that holds the claim, its end included.
@@ -80,6 +82,8 @@ func (h *Handler[Tx, E, R]) deliver(ctx context.Context, claim store.Claim, d *d
 			}
 			// What the run took was no waiting.
 			d.until = d.until.Add(time.Since(d.began))
+		case failing:
+			return h.record(ctx, claim, d, err)
 		}
 		if perr := pause(ctx, d.retries); perr != nil {
 			if next == unclaimed {
@@ -143,7 +147,7 @@ func (h *Handler[Tx, E, R]) attempt(ctx context.Context, claim store.Claim, d *d
 
 // known reports whether a row's state is one that this version acts upon. The others are written by newer ones, and what
 // they mean is not guessed.
-func known(s store.State) bool { return s == store.Open || s == store.Done }
+func known(s store.State) bool { return s == store.Open || s == store.Done || s == store.Failed }
 
 func unknownState(s store.State) error {
 	return fmt.Errorf("the key's row is in state %q, which this version of the runtime does not know: upgrade it", s)
@@ -179,8 +183,11 @@ func (h *Handler[Tx, E, R]) repeat(row store.Row, claim store.Claim, d *delivery
 		d.outcome = OutcomeMismatch
 		return result, ended, h.wrap(d.key, ErrPayloadMismatch)
 	}
-	if row.State == store.Open {
+	switch row.State {
+	case store.Open:
 		return result, ended, h.fail(d, fmt.Errorf("%w: an earlier delivery's claim was committed without its end", ErrTransactionLost))
+	case store.Failed:
+		return result, ended, h.failed(d, &FailedError{Failure: row.Failure})
 	}
 	d.outcome = OutcomeDuplicate
 	if !h.hasResult {
@@ -206,12 +213,15 @@ func (h *Handler[Tx, E, R]) running(e E) body[Tx, R] {
 // execute runs the handler in the transaction that holds the claim, and commits.
 func (h *Handler[Tx, E, R]) execute(ctx context.Context, s driver.Session[Tx], e E, claim store.Claim, d *delivery) (result R, next step, err error) {
 	var none R
-	d.runs++
-	d.began = time.Now()
+	d.run()
 	result, err = h.run(ctx, s.Tx(), e)
 	if err != nil {
 		d.outcome = OutcomeError
-		return result, h.undone(err), err
+		next = h.undone(err)
+		if next == ended && ctx.Err() == nil && isPermanent(err) {
+			return none, failing, err
+		}
+		return result, next, err
 	}
 	if err := ctx.Err(); err != nil {
 		return none, ended, h.fail(d, err)

@@ -279,7 +279,6 @@ func TestRowsThatAreNoResult(t *testing.T) {
 	}{
 		{"open", store.Row{State: store.Open}, ErrTransactionLost},
 		{"omitted", store.Row{State: store.Done}, ErrResultOmitted},
-		{"failed", store.Row{State: store.Failed}, nil},
 		{"running", store.Row{State: store.Running, Expired: true}, nil},
 		{"of the future", store.Row{State: "halfway"}, nil},
 	} {

@@ -185,7 +185,7 @@ func (s *fakeSession) claim(ctx context.Context, step string, c store.Claim, wai
 				return false, nil
 			}
 			s.db.held[s.key] = make(chan struct{})
-			s.pending = &store.Row{State: c.State, Owner: c.Owner, Fingerprint: c.Fingerprint}
+			s.pending = &store.Row{State: c.State, Owner: c.Owner, Fingerprint: c.Fingerprint, Failure: c.Failure}
 			return true, nil
 		}
 		s.db.mu.Unlock()

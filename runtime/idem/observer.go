@@ -22,6 +22,8 @@ const (
 	OutcomeInProgress Outcome = "in_progress"
 	// OutcomeMismatch is a repeat with another payload: see [ErrPayloadMismatch].
 	OutcomeMismatch Outcome = "mismatch"
+	// OutcomeFailed is a delivery that failed for good, or met the record of that: see [Permanent].
+	OutcomeFailed Outcome = "failed"
 	// OutcomeError is any other delivery that returned an error, or panicked. Nothing of it remains, unless the error
 	// says otherwise.
 	OutcomeError Outcome = "error"

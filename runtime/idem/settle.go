@@ -38,6 +38,9 @@ func (h *Handler[Tx, E, R]) settle(ctx context.Context, claim store.Claim, d *de
 		became, row, err := h.ask(ctx, claim)
 		switch became {
 		case committed:
+			if d.failure != nil {
+				return none, ended, h.failed(d, d.failure)
+			}
 			d.outcome = OutcomeSettled
 			return result, ended, nil
 		case rolledBack:

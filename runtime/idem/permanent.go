@@ -1,0 +1,99 @@
+package idem
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/idemgen/idemgen/runtime/internal/driver"
+	"github.com/idemgen/idemgen/runtime/store"
+)
+
+// Permanent marks an error of a handler as one that another run would meet again: an order that does not exist, an amount
+// that is not allowed. The run is rolled back like any other that fails, and then the failure is recorded under the key: for
+// the length of the window, repeats get a [*FailedError] and do not run.
+//
+// The mark may be wrapped further. It is Permanent's only effect: the error's text and what it wraps stay, and
+// Permanent(nil) is nil. It has none on an error that the database gives to a transaction that lost against another one,
+// which is run again, nor on a run whose context is over.
+func Permanent(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &permanentError{err}
+}
+
+type permanentError struct{ err error }
+
+func (e *permanentError) Error() string { return e.err.Error() }
+func (e *permanentError) Unwrap() error { return e.err }
+
+func isPermanent(err error) bool {
+	var mark *permanentError
+	return errors.As(err, &mark)
+}
+
+// FailedError is an event that has failed for good: the handler returned an error marked by [Permanent], in this delivery or
+// in an earlier one, and that is recorded. Do not deliver it again; a repeat gets the same.
+type FailedError struct {
+	// Failure is the text of the handler's error as it is recorded: its beginning, where it is long.
+	Failure string
+	// Err is the handler's error, in the delivery that ran it. Nil in a repeat.
+	Err error
+}
+
+func (e *FailedError) Error() string { return "the handler failed for good: " + e.Failure }
+
+// Unwrap returns the handler's error, where there is one.
+func (e *FailedError) Unwrap() error { return e.Err }
+
+// failureLimit bounds the text of a recorded failure, in bytes.
+const failureLimit = 2 << 10
+
+// failureText is an error's text as a row can hold it: bounded, UTF-8, without NUL.
+func failureText(err error) string {
+	s := strings.ReplaceAll(strings.ToValidUTF8(err.Error(), "\uFFFD"), "\x00", "\uFFFD")
+	if len(s) <= failureLimit {
+		return s
+	}
+	cut := failureLimit
+	for !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return s[:cut]
+}
+
+// failed is what a delivery returns whose failure stands in the row.
+func (h *Handler[Tx, E, R]) failed(d *delivery, f *FailedError) error {
+	d.outcome = OutcomeFailed
+	return h.wrap(d.key, f)
+}
+
+// record writes the permanent failure of a run that has been rolled back, by a claim like any other. If that does not win,
+// the row has the answer.
+func (h *Handler[Tx, E, R]) record(ctx context.Context, claim store.Claim, d *delivery, cause error) (R, error) {
+	claim.State, claim.Failure, claim.Window = store.Failed, failureText(cause), h.window
+	failure := &FailedError{Failure: claim.Failure, Err: cause}
+	// The in-flight time and the retries begin anew: what the handler has used up is not the record's.
+	d.until, d.runs, d.failure = time.Time{}, 0, failure
+	result, err := h.deliver(ctx, claim, d, func(ctx context.Context, s driver.Session[Tx], _ store.Claim, d *delivery) (none R, _ step, _ error) {
+		d.run()
+		if err := s.Commit(ctx, nil); err != nil {
+			return h.uncommitted(d, none, err)
+		}
+		return none, ended, h.failed(d, failure)
+	})
+	switch d.outcome {
+	case OutcomeFailed, OutcomeDuplicate, OutcomeMismatch:
+		return result, err
+	default:
+		var wrapped *Error
+		if errors.As(err, &wrapped) {
+			err = wrapped.Err
+		}
+		return result, h.wrap(d.key, fmt.Errorf("%w; that this is permanent is not recorded: %w", cause, err))
+	}
+}
