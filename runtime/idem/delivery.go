@@ -8,15 +8,17 @@ import (
 
 // delivery is the state of one call of Do, over all its attempts.
 type delivery struct {
-	key     string
-	outcome Outcome
-	attempt int
-	start   time.Time    // zero where nobody observes
-	until   time.Time    // end of the in-flight time; zero until the first connection is there
-	retries int          // times begun again
-	runs    int          // times the handler ran, or its failure was to be recorded
-	began   time.Time    // of the last run
-	failure *FailedError // what is being recorded; nil while the handler is what runs
+	key       string
+	outcome   Outcome
+	attempt   int
+	start     time.Time    // zero where nobody observes
+	until     time.Time    // end of the in-flight time; zero until the first connection is there
+	retries   int          // times begun again
+	runs      int          // times the handler ran, or its failure was to be recorded
+	began     time.Time    // of the last run
+	hook      *commitHook  // of the last run
+	committed bool         // the last run
+	failure   *FailedError // what is being recorded; nil while the handler is what runs
 }
 
 // observe tells o how the delivery ended. It is deferred: a delivery without an outcome is one that was left by a panic

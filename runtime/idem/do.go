@@ -41,7 +41,11 @@ func (h *Handler[Tx, E, R]) Do(ctx context.Context, e E) (result R, err error) {
 	if h.spec.Fingerprint != nil {
 		claim.Fingerprint = h.spec.Fingerprint(e)
 	}
-	return h.deliver(ctx, claim, &d, h.running(e))
+	result, err = h.deliver(ctx, claim, &d, h.running(e))
+	if d.committed {
+		callAll(context.WithoutCancel(ctx), d.hook.fns)
+	}
+	return result, err
 }
 
 // step is what an attempt ended with.
@@ -214,7 +218,7 @@ func (h *Handler[Tx, E, R]) running(e E) body[Tx, R] {
 func (h *Handler[Tx, E, R]) execute(ctx context.Context, s driver.Session[Tx], e E, claim store.Claim, d *delivery) (result R, next step, err error) {
 	var none R
 	d.run()
-	result, err = h.run(ctx, s.Tx(), e)
+	result, err = h.call(ctx, s, e, d)
 	if err != nil {
 		d.outcome = OutcomeError
 		next = h.undone(err)
@@ -233,8 +237,15 @@ func (h *Handler[Tx, E, R]) execute(ctx context.Context, s driver.Session[Tx], e
 	if err := s.Commit(ctx, completion); err != nil {
 		return h.uncommitted(d, result, err)
 	}
-	d.outcome = OutcomeExecuted
+	d.outcome, d.committed = OutcomeExecuted, true
 	return result, ended, nil
+}
+
+// call is the handler's function, with a hook for what it wants done after the commit.
+func (h *Handler[Tx, E, R]) call(ctx context.Context, s driver.Session[Tx], e E, d *delivery) (R, error) {
+	d.hook = &commitHook{}
+	defer d.hook.close()
+	return h.run(context.WithValue(ctx, hookKey{}, d.hook), s.Tx(), e)
 }
 
 // uncommitted judges an error in place of COMMIT's answer.

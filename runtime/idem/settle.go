@@ -41,7 +41,7 @@ func (h *Handler[Tx, E, R]) settle(ctx context.Context, claim store.Claim, d *de
 			if d.failure != nil {
 				return none, ended, h.failed(d, d.failure)
 			}
-			d.outcome = OutcomeSettled
+			d.outcome, d.committed = OutcomeSettled, true
 			return result, ended, nil
 		case rolledBack:
 			return none, undone, h.fail(d, fmt.Errorf("commit: it did not take place: %w", cause))
