@@ -17,7 +17,7 @@ import (
 // An error of the function rolls everything back, the claim included, and comes back as it is. One that is marked by
 // [Permanent] is recorded, and is a [*FailedError] now and for repeats. Other errors are an [*Error] that wraps
 // [ErrZeroKey], [ErrPayloadMismatch], an [*InProgressError], a [*FailedError], [ErrResultOmitted], a [*ResultError],
-// [ErrTransactionAborted], [ErrTransactionLost], [ErrCommitUnknown], or an error of the database or of ctx.
+// [ErrTransactionAborted], [ErrTransactionLost], [ErrCommitUnknown], a [*TableError], or an error of the database or of ctx.
 //
 // The function may run more than once within one call, in a new transaction each time, but what it writes through its
 // transaction takes effect once. A COMMIT whose answer is lost is asked about, and is a success if it took place. A panic in it rolls back and goes on.
@@ -57,6 +57,7 @@ const (
 	undone                // the handler ran and was rolled back by a conflict: again, as often as the retries allow
 	unsettled             // COMMIT was sent and not answered: the result is the run's, if it took place
 	failing               // the handler failed for good: that is to be recorded
+	unusable              // the table is not as the statements need it
 )
 
 // body is what is done in the transaction that holds the claim, its end included.
@@ -88,6 +89,8 @@ func (h *Handler[Tx, E, R]) deliver(ctx context.Context, claim store.Claim, d *d
 			d.until = d.until.Add(time.Since(d.began))
 		case failing:
 			return h.record(ctx, claim, d, err)
+		case unusable:
+			return result, h.fail(d, h.guard.diagnose(ctx, err))
 		}
 		if perr := pause(ctx, d.retries); perr != nil {
 			if next == unclaimed {
@@ -176,6 +179,8 @@ func (h *Handler[Tx, E, R]) unclaimed(ctx context.Context, d *delivery, what str
 		return result, unclaimed, err
 	case driver.Busy:
 		return result, ended, h.inProgress(d, err)
+	case driver.Misfit, driver.Denied:
+		return result, unusable, err
 	default:
 		return result, ended, h.fail(d, fmt.Errorf("%s: %w", what, err))
 	}
@@ -254,6 +259,9 @@ func (h *Handler[Tx, E, R]) uncommitted(d *delivery, result R, err error) (R, st
 	var end *driver.CommitError
 	if errors.As(err, &end) && end.Fate == driver.Unknown {
 		return result, unsettled, end.Err
+	}
+	if class := h.guard.driver.Classify(err); end == nil && (class == driver.Misfit || class == driver.Denied) {
+		return none, unusable, err
 	}
 	return none, h.undone(err), h.fail(d, fmt.Errorf("commit: %w", commitError(err)))
 }

@@ -20,6 +20,8 @@ var (
 	errLocked   = errors.New("locked")
 	errBusy     = errors.New("busy")
 	errBroken   = errors.New("broken")
+	errMisfit   = errors.New("not understood")
+	errDenied   = errors.New("not allowed")
 )
 
 // fakeDB is a database in memory, with as much of a transaction as the engine can see: a key that is claimed is held
@@ -30,7 +32,8 @@ type fakeDB struct {
 	// answer with; n counts the calls of that step from 1.
 	fault func(step string, n int) error
 	// lose, if set, is asked whether the answer to the nth commit is lost.
-	lose func(n int) lost
+	lose    func(n int) lost
+	columns []string // of the table
 
 	mu      sync.Mutex
 	calls   map[string]int
@@ -118,9 +121,22 @@ func (db *fakeDB) Classify(err error) driver.Class {
 		return driver.Locked
 	case errors.Is(err, errBusy):
 		return driver.Busy
+	case errors.Is(err, errMisfit):
+		return driver.Misfit
+	case errors.Is(err, errDenied):
+		return driver.Denied
 	default:
 		return driver.Other
 	}
+}
+
+func (db *fakeDB) Table() string { return `"keys"` }
+
+func (db *fakeDB) Columns(context.Context) ([]string, error) {
+	if err := db.ask("columns"); err != nil {
+		return nil, err
+	}
+	return db.columns, nil
 }
 
 func (db *fakeDB) Acquire(ctx context.Context) (driver.Session[fakeTx], error) {
@@ -203,6 +219,9 @@ func (s *fakeSession) Lookup(_ context.Context, handler, key string) (store.Row,
 	if err := s.db.ask("lookup"); err != nil {
 		return store.Row{}, err
 	}
+	s.db.mu.Lock()
+	s.release()
+	s.db.mu.Unlock()
 	r, there := s.db.row(handler, key)
 	if !there {
 		return store.Row{}, store.ErrNotFound

@@ -89,6 +89,16 @@ func (p *pool) Classify(err error) driver.Class {
 	case driver.LockTimeoutState(state):
 		return driver.Busy
 	default:
-		return driver.Other
+		return driver.SchemaClass(state)
 	}
+}
+
+func (p *pool) Table() string { return p.queries.Table() }
+
+func (p *pool) Columns(ctx context.Context) ([]string, error) {
+	rows, err := p.db.Query(ctx, driver.ColumnsOfPostgreSQL, p.queries.Table())
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[string])
 }

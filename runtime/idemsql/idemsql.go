@@ -56,6 +56,8 @@ type database struct {
 type engine interface {
 	isolation(sql.IsolationLevel) (sql.IsolationLevel, error)
 	classify(error) driver.Class
+	// columns are the names of a table's columns; none where there is no such table.
+	columns(ctx context.Context, db *sql.DB, table string) ([]string, error)
 	// claim runs a claim or a take-over in s.tx, where it waits for a rival at most for wait.
 	claim(ctx context.Context, s *session, wait waiting) (int64, error)
 	// commit commits s.tx, whose claim is completed.
@@ -92,4 +94,10 @@ func (d *database) Classify(err error) driver.Class {
 		return driver.Busy
 	}
 	return d.engine.classify(err)
+}
+
+func (d *database) Table() string { return d.queries.Table() }
+
+func (d *database) Columns(ctx context.Context) ([]string, error) {
+	return d.engine.columns(ctx, d.db, d.queries.Table())
 }

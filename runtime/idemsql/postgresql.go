@@ -41,8 +41,24 @@ func (postgresql) classify(err error) driver.Class {
 	case driver.LockTimeoutState(state):
 		return driver.Busy
 	default:
-		return driver.Other
+		return driver.SchemaClass(state)
 	}
+}
+
+func (postgresql) columns(ctx context.Context, db *sql.DB, table string) (names []string, err error) {
+	rows, err := db.QueryContext(ctx, driver.ColumnsOfPostgreSQL, table)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, err
+		}
+		names = append(names, name)
+	}
+	return names, rows.Err()
 }
 
 func (postgresql) claim(ctx context.Context, s *session, w waiting) (int64, error) {

@@ -15,9 +15,12 @@ type sqlite struct{}
 
 // Primary result codes. SQLite, "Result and Error Codes"; the low byte of an extended code is its primary one.
 const (
-	codeError  = 1 // of COMMIT and ROLLBACK: there is no transaction
-	codeBusy   = 5
-	codeLocked = 6
+	codeError    = 1 // of COMMIT and ROLLBACK: there is no transaction; of others: not understood
+	codePerm     = 3
+	codeBusy     = 5
+	codeLocked   = 6
+	codeReadonly = 8
+	codeAuth     = 23
 )
 
 // primaryCode returns the primary result code that err or an error that it wraps carries, or 0.
@@ -42,9 +45,26 @@ func (sqlite) classify(err error) driver.Class {
 	switch primaryCode(err) {
 	case codeBusy, codeLocked:
 		return driver.Locked
+	case codeError:
+		return driver.Misfit
+	case codePerm, codeReadonly, codeAuth:
+		return driver.Denied
 	default:
 		return driver.Other
 	}
+}
+
+// columns asks the table itself: what cannot be selected from is not there.
+func (e sqlite) columns(ctx context.Context, db *sql.DB, table string) (names []string, err error) {
+	rows, err := db.QueryContext(ctx, "SELECT * FROM "+table+" LIMIT 0")
+	if e.classify(err) == driver.Misfit {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	return rows.Columns()
 }
 
 // claim does not bound the wait: there is none, beyond the user's busy_timeout. BUSY comes back and the engine begins

@@ -36,6 +36,14 @@ const (
 // Owner is the random value that a claim writes, so that a later statement can tell its own row from a rival's.
 type Owner [16]byte
 
+// Columns are the columns of the table.
+func Columns() []string {
+	return []string{
+		"handler", "key", "state", "owner", "fence", "fingerprint", "result", "failure", "successor",
+		"created_at", "updated_at", "lease_until", "expires_at",
+	}
+}
+
 // Claim is what a claim or a take-over writes.
 type Claim struct {
 	Handler string

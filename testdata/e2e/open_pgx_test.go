@@ -68,6 +68,7 @@ func openPGX(t *testing.T, set setup) *shop {
 	}, s.pool, s.options(set)...)
 	s.PlaceOrder, s.AuditOrder, s.RushOrder = service.PlaceOrder, service.AuditOrder, service.RushOrder
 	s.ReserveStock, s.CloseDay, s.Ship = service.ReserveStock, service.CloseDay, service.Ship
+	s.Check = service.Guard().Check
 	s.OldAudit = rename(service.AuditOrderHandler(), service.Guard(), func(ctx context.Context, tx pgx.Tx, e events.OrderPlaced) error {
 		return s.auditOrder(ctx, pgxTx{tx}, e)
 	})

@@ -81,6 +81,7 @@ func openStd(t *testing.T, set setup) *shop {
 	}, s.db, s.options(set)...)
 	s.PlaceOrder, s.AuditOrder, s.RushOrder = service.PlaceOrder, service.AuditOrder, service.RushOrder
 	s.ReserveStock, s.CloseDay, s.Ship = service.ReserveStock, service.CloseDay, service.Ship
+	s.Check = service.Guard().Check
 	s.OldAudit = rename(service.AuditOrderHandler(), service.Guard(), func(ctx context.Context, tx *sql.Tx, e events.OrderPlaced) error {
 		return s.auditOrder(ctx, sqlTx{s.driver, tx}, e)
 	})
@@ -125,6 +126,7 @@ func openLite(t *testing.T, set setup) *shop {
 	}, s.db, s.options(set)...)
 	s.PlaceOrder, s.AuditOrder, s.RushOrder = service.PlaceOrder, service.AuditOrder, service.RushOrder
 	s.ReserveStock, s.CloseDay, s.Ship = service.ReserveStock, service.CloseDay, service.Ship
+	s.Check = service.Guard().Check
 	s.OldAudit = rename(service.AuditOrderHandler(), service.Guard(), func(ctx context.Context, tx *sql.Tx, e events.OrderPlaced) error {
 		return s.auditOrder(ctx, sqlTx{s.driver, tx}, e)
 	})

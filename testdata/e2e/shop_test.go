@@ -60,6 +60,9 @@ type shop struct {
 	Refund       func(context.Context, events.RefundAsked) error
 	RefundTotal  func(context.Context) (int64, error)
 
+	// Check is the guard's.
+	Check func(context.Context) error
+
 	// OldAudit is AuditOrder as it was before its function was renamed.
 	OldAudit func(context.Context, events.OrderPlaced) error
 

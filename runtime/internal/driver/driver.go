@@ -25,6 +25,10 @@ type Driver[Tx any] interface {
 	// Classify tells what class an error is of, by its code and never by its text. It looks into wrapped errors, so
 	// that it can be asked about the error of a handler.
 	Classify(err error) Class
+	// Table is the table of keys, as the statements spell it.
+	Table() string
+	// Columns are the names of the table's columns as the database has them; none where there is no such table.
+	Columns(ctx context.Context) ([]string, error)
 }
 
 // Session is one connection for the length of one attempt. Its methods are called in the order of the engine: Claim;

@@ -19,6 +19,11 @@ const (
 	Locked
 	// Busy is a rival with the same key that still ran when the wait for it was over.
 	Busy
+	// Misfit is a statement that the database does not understand: of the store's own, one whose table or column is
+	// missing or of another kind.
+	Misfit
+	// Denied is a statement that the database understands and does not allow.
+	Denied
 )
 
 // BusyError is an error of class Busy that no code tells: the bound of the wait passed on this side.
@@ -79,6 +84,24 @@ func ConflictState(state string) bool {
 
 // LockTimeoutState reports whether a SQLSTATE stands for a lock_timeout that passed. PostgreSQL, Appendix A, class 55.
 func LockTimeoutState(state string) bool { return state == "55P03" }
+
+// SchemaClass is the class of a SQLSTATE that a statement gets for what it is and not for what it meets: Denied for want of
+// a privilege, Misfit where a name or a type is not what the statement takes it for, otherwise Other. PostgreSQL, Appendix
+// A, classes 42 and 3F.
+func SchemaClass(state string) Class {
+	switch {
+	case state == "42501":
+		return Denied
+	case len(state) == 5 && (state[:2] == "42" || state == "3F000"):
+		return Misfit
+	default:
+		return Other
+	}
+}
+
+// ColumnsOfPostgreSQL lists the columns of the table named by its parameter. It needs no privilege on the table.
+const ColumnsOfPostgreSQL = `SELECT attname::text FROM pg_catalog.pg_attribute
+WHERE attrelid = pg_catalog.to_regclass($1::text)::oid AND attnum > 0 AND NOT attisdropped`
 
 // cancelledState is a statement that was cancelled, mostly by statement_timeout. PostgreSQL, Appendix A, class 57.
 const cancelledState = "57014"
