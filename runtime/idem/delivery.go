@@ -18,6 +18,7 @@ type delivery struct {
 	began     time.Time    // of the last run
 	hook      *commitHook  // of the last run
 	committed bool         // the last run
+	verdict   error        // in shadow mode, what a guard would have returned
 	failure   *FailedError // what is being recorded; nil while the handler is what runs
 }
 
@@ -26,6 +27,9 @@ type delivery struct {
 func (d *delivery) observe(ctx context.Context, o Observer, handler string, err error) {
 	if d.outcome == "" {
 		d.outcome, err = OutcomeError, errAbandoned
+	}
+	if err == nil {
+		err = d.verdict
 	}
 	o.Observe(ctx, Delivery{
 		Handler:  handler,

@@ -34,14 +34,22 @@ func (h *Handler[Tx, E, R]) Do(ctx context.Context, e E) (result R, err error) {
 		return result, h.fail(&d, h.err)
 	}
 	d.key, err = h.spec.Key(e)
-	if err != nil {
+	if err != nil && !h.guard.settings.shadow {
 		return result, h.fail(&d, err)
 	}
 	claim := store.Claim{Handler: h.spec.Name, Key: d.key, State: h.state, Window: h.pending}
 	if h.spec.Fingerprint != nil {
 		claim.Fingerprint = h.spec.Fingerprint(e)
 	}
-	result, err = h.deliver(ctx, claim, &d, h.running(e))
+	if h.guard.settings.shadow {
+		var v *verdict
+		if err != nil {
+			v = &verdict{OutcomeError, h.wrap("", err)}
+		}
+		result, err = h.shadow(ctx, e, claim, &d, v)
+	} else {
+		result, err = h.deliver(ctx, claim, &d, h.running(e))
+	}
 	if d.committed {
 		callAll(context.WithoutCancel(ctx), d.hook.fns)
 	}

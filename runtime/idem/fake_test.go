@@ -229,6 +229,16 @@ func (s *fakeSession) Lookup(_ context.Context, handler, key string) (store.Row,
 	return r, nil
 }
 
+func (s *fakeSession) Begin(context.Context) error {
+	if err := s.db.ask("begin"); err != nil {
+		return err
+	}
+	s.db.mu.Lock()
+	defer s.db.mu.Unlock()
+	s.release()
+	return nil
+}
+
 func (s *fakeSession) Tx() fakeTx { return fakeTx{s} }
 
 func (s *fakeSession) Commit(_ context.Context, c *store.Completion) error {
@@ -267,6 +277,10 @@ func (s *fakeSession) Commit(_ context.Context, c *store.Completion) error {
 
 // commit makes the transaction's writes the database's. db.mu is held.
 func (s *fakeSession) commit(c *store.Completion) error {
+	if s.pending == nil {
+		s.apply()
+		return nil
+	}
 	row := *s.pending
 	if c != nil {
 		if c.Owner != row.Owner || row.State != store.Open {
@@ -275,11 +289,16 @@ func (s *fakeSession) commit(c *store.Completion) error {
 		row.State, row.Result = store.Done, slices.Clone(c.Result)
 	}
 	s.db.rows[s.key] = row
+	s.apply()
+	s.release()
+	return nil
+}
+
+// apply makes the handler's writes the database's. db.mu is held.
+func (s *fakeSession) apply() {
 	for _, e := range s.effects {
 		s.db.effects[e]++
 	}
-	s.release()
-	return nil
 }
 
 // release ends the transaction. db.mu is held.

@@ -30,6 +30,11 @@ const (
 )
 
 // Delivery is what an [Observer] is told.
+//
+// Under [WithShadow] the outcome is the one that the delivery would have had, also where its handler has failed:
+// OutcomeDuplicate for a repeat, OutcomeInProgress for one that met another delivery or a locked database, OutcomeMismatch,
+// OutcomeFailed, and OutcomeError for a key that is zero or could not be claimed. OutcomeExecuted and OutcomeSettled are
+// the deliveries that had the key to themselves. OutcomeError is, besides, one of those whose handler failed.
 type Delivery struct {
 	Handler string
 	Outcome Outcome
@@ -39,7 +44,7 @@ type Delivery struct {
 	Duration time.Duration
 	// Retries is how often the delivery began again: after a conflict, or after a rival that rolled back.
 	Retries int
-	// Err is the error returned. It is nil for OutcomeExecuted and OutcomeSettled, and for OutcomeDuplicate unless the stored result could
+	// Err is the error returned; under [WithShadow], where none was, the one that a guard would have returned. It is nil for OutcomeExecuted and OutcomeSettled, and for OutcomeDuplicate unless the stored result could
 	// not be returned.
 	Err error
 }

@@ -33,6 +33,7 @@ type settings struct {
 	resultLimit     int
 	codec           Codec
 	observer        Observer
+	shadow          bool
 }
 
 func newSettings(opts []Option) (settings, error) {

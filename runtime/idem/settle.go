@@ -46,6 +46,10 @@ func (h *Handler[Tx, E, R]) settle(ctx context.Context, claim store.Claim, d *de
 		case rolledBack:
 			return none, undone, h.fail(d, fmt.Errorf("commit: it did not take place: %w", cause))
 		case outrun:
+			if h.guard.settings.shadow {
+				// A row is no answer there.
+				return none, undone, h.fail(d, fmt.Errorf("commit: it did not take place: %w", cause))
+			}
 			return h.repeat(row, claim, d)
 		case left:
 			return none, ended, h.fail(d, fmt.Errorf("commit: %w: %w", ErrTransactionLost, cause))

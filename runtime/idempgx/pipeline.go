@@ -12,9 +12,11 @@ import (
 )
 
 // The wait for a rival is bounded by lock_timeout, for the claim alone: the handler's statements have the user's value
-// again. It is kept in a setting of our own, for the length of the transaction.
+// again. It is kept in a setting of our own, for the length of the transaction. keepLock is for a transaction without a
+// claim, which is marked as the guard's in the same way.
 const (
 	boundLock = `SELECT set_config('idemgen.lock_timeout', current_setting('lock_timeout'), true), set_config('lock_timeout', $1, true)`
+	keepLock  = `SELECT set_config('idemgen.lock_timeout', current_setting('lock_timeout'), true)`
 	freeLock  = `SELECT set_config('lock_timeout', current_setting('idemgen.lock_timeout'), true)`
 )
 

@@ -67,6 +67,23 @@ func (s *session) TakeOver(ctx context.Context, c store.Claim, seen store.Owner,
 	return n == 1, driver.WaitError(ctx, bounded, err)
 }
 
+func (s *session) Begin(ctx context.Context) error {
+	if s.open {
+		// A claim that could not even be described has not begun anything.
+		if err := s.tx.native.Rollback(ctx); err != nil && !errors.Is(err, pgx.ErrTxClosed) {
+			return err
+		}
+		s.ended()
+	}
+	b := &pgx.Batch{QueuedQueries: make([]*pgx.QueuedQuery, 0, 2)}
+	b.BeginTx(s.pool.options)
+	b.Queue(keepLock)
+	results := s.conn.SendBatch(ctx, b)
+	s.began(results.Tx())
+	_, err := readTags(results, 2)
+	return err
+}
+
 func (s *session) Tx() pgx.Tx { return &s.tx }
 
 func (s *session) Commit(ctx context.Context, c *store.Completion) error {

@@ -100,6 +100,13 @@ func (s *session) Lookup(ctx context.Context, handler, key string) (store.Row, e
 	return s.db.queries.Lookup(ctx, s.conn, handler, key)
 }
 
+func (s *session) Begin(ctx context.Context) error {
+	if err := s.rollback(); err != nil {
+		return err
+	}
+	return s.begin(ctx)
+}
+
 func (s *session) Tx() *sql.Tx { return s.tx }
 
 func (s *session) Commit(ctx context.Context, c *store.Completion) error {

@@ -43,7 +43,9 @@ type Session[Tx any] interface {
 	Lookup(ctx context.Context, handler, key string) (store.Row, error)
 	// TakeOver begins a new transaction after Lookup and claims the expired row of the owner seen.
 	TakeOver(ctx context.Context, c store.Claim, seen store.Owner, wait time.Duration) (bool, error)
-	// Tx is the transaction that holds the claim, as the handler gets it.
+	// Begin rolls back what there is and begins a transaction without a claim.
+	Begin(ctx context.Context) error
+	// Tx is the transaction that holds the claim, or that Begin has begun, as the handler gets it.
 	Tx() Tx
 	// Commit completes the claim, where a completion is given, and commits: the caller's cancellation no longer
 	// counts, a bound of its own does. A *CommitError says what became of the transaction; any other error means that
