@@ -37,10 +37,7 @@ func (h *Handler[Tx, E, R]) Do(ctx context.Context, e E) (result R, err error) {
 	if err != nil && !h.guard.settings.shadow {
 		return result, h.fail(&d, err)
 	}
-	claim := store.Claim{Handler: h.spec.Name, Key: d.key, State: h.state, Window: h.pending}
-	if h.spec.Fingerprint != nil {
-		claim.Fingerprint = h.spec.Fingerprint(e)
-	}
+	claim := h.claim(e, d.key)
 	if h.guard.settings.shadow {
 		var v *verdict
 		if err != nil {
@@ -54,6 +51,15 @@ func (h *Handler[Tx, E, R]) Do(ctx context.Context, e E) (result R, err error) {
 		callAll(context.WithoutCancel(ctx), d.hook.fns)
 	}
 	return result, err
+}
+
+// claim is the claim of e's key.
+func (h *Handler[Tx, E, R]) claim(e E, key string) store.Claim {
+	claim := store.Claim{Handler: h.spec.Name, Key: key, State: h.state, Window: h.pending}
+	if h.spec.Fingerprint != nil {
+		claim.Fingerprint = h.spec.Fingerprint(e)
+	}
+	return claim
 }
 
 // step is what an attempt ended with.

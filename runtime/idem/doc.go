@@ -6,14 +6,16 @@
 // without running the function. What is promised, and what is not, is in docs/guarantees.md.
 //
 // Generated code makes handlers, from a directive above the function (//idem:handler window=24h) and tags on its payload
-// (idem:"key"). An application calls the generated wrapper and meets this package in four places:
+// (idem:"key"). An application calls the generated wrapper and meets this package in these places:
 //
 //   - options of the generated constructor: [WithIsolation], [WithRetries], [WithInFlightTimeout], [WithCodec],
-//     [WithObserver], [WithResultLimit];
+//     [WithObserver], [WithResultLimit], [WithShadow];
 //   - errors that are not the function's own: each is an [*Error] with handler and key, and errors.Is or errors.As finds
 //     [ErrZeroKey], [ErrPayloadMismatch], [*InProgressError] and the others in it;
+//   - in a handler, [Permanent] for an error that no other run would mend, and [AfterCommit];
 //   - the [Observer], which sees the [Outcome] of every delivery;
-//   - [Handler], which the generated accessors return.
+//   - [Handler], which the generated accessors return: [Handler.Mark] records events that were handled before;
+//   - [Guard.Check], at start-up.
 //
 // A [Guard] is made by idempgx.New or idemsql.New, which know how to talk to the database. This package does not: it
 // decides, and a driver does.

@@ -82,6 +82,10 @@ func openStd(t *testing.T, set setup) *shop {
 	s.PlaceOrder, s.AuditOrder, s.RushOrder = service.PlaceOrder, service.AuditOrder, service.RushOrder
 	s.ReserveStock, s.CloseDay, s.Ship = service.ReserveStock, service.CloseDay, service.Ship
 	s.Check = service.Guard().Check
+	s.MarkOrder = service.PlaceOrderHandler().Mark
+	s.MarkAudit = func(ctx context.Context, e events.OrderPlaced) error {
+		return service.AuditOrderHandler().Mark(ctx, e, struct{}{})
+	}
 	s.OldAudit = rename(service.AuditOrderHandler(), service.Guard(), func(ctx context.Context, tx *sql.Tx, e events.OrderPlaced) error {
 		return s.auditOrder(ctx, sqlTx{s.driver, tx}, e)
 	})
@@ -127,6 +131,10 @@ func openLite(t *testing.T, set setup) *shop {
 	s.PlaceOrder, s.AuditOrder, s.RushOrder = service.PlaceOrder, service.AuditOrder, service.RushOrder
 	s.ReserveStock, s.CloseDay, s.Ship = service.ReserveStock, service.CloseDay, service.Ship
 	s.Check = service.Guard().Check
+	s.MarkOrder = service.PlaceOrderHandler().Mark
+	s.MarkAudit = func(ctx context.Context, e events.OrderPlaced) error {
+		return service.AuditOrderHandler().Mark(ctx, e, struct{}{})
+	}
 	s.OldAudit = rename(service.AuditOrderHandler(), service.Guard(), func(ctx context.Context, tx *sql.Tx, e events.OrderPlaced) error {
 		return s.auditOrder(ctx, sqlTx{s.driver, tx}, e)
 	})

@@ -60,6 +60,10 @@ type shop struct {
 	Refund       func(context.Context, events.RefundAsked) error
 	RefundTotal  func(context.Context) (int64, error)
 
+	// MarkOrder and MarkAudit are the handlers' Mark.
+	MarkOrder func(context.Context, events.OrderPlaced, events.Receipt) error
+	MarkAudit func(context.Context, events.OrderPlaced) error
+
 	// Check is the guard's.
 	Check func(context.Context) error
 
