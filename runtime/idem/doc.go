@@ -15,7 +15,7 @@
 //   - in a handler, [Permanent] for an error that no other run would mend, and [AfterCommit];
 //   - the [Observer], which sees the [Outcome] of every delivery;
 //   - [Handler], which the generated accessors return: [Handler.Mark] records events that were handled before;
-//   - [Guard.Check], at start-up.
+//   - [Guard.Check], at start-up, and a [Janitor], that deletes what is past its window.
 //
 // A [Guard] is made by idempgx.New or idemsql.New, which know how to talk to the database. This package does not: it
 // decides, and a driver does.

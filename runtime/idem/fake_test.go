@@ -130,6 +130,25 @@ func (db *fakeDB) Classify(err error) driver.Class {
 	}
 }
 
+func (db *fakeDB) Sweep(ctx context.Context, batch int) (int64, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	if err := db.ask("sweep"); err != nil {
+		return 0, err
+	}
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	n := int64(0)
+	for key, row := range db.rows {
+		if row.Expired && n < int64(batch) {
+			delete(db.rows, key)
+			n++
+		}
+	}
+	return n, nil
+}
+
 func (db *fakeDB) Table() string { return `"keys"` }
 
 func (db *fakeDB) Columns(context.Context) ([]string, error) {

@@ -93,6 +93,10 @@ func (p *pool) Classify(err error) driver.Class {
 	}
 }
 
+func (p *pool) Sweep(ctx context.Context, batch int) (int64, error) {
+	return p.queries.Sweep(ctx, p.db, int64(batch))
+}
+
 func (p *pool) Table() string { return p.queries.Table() }
 
 func (p *pool) Columns(ctx context.Context) ([]string, error) {

@@ -96,6 +96,10 @@ func (d *database) Classify(err error) driver.Class {
 	return d.engine.classify(err)
 }
 
+func (d *database) Sweep(ctx context.Context, batch int) (int64, error) {
+	return d.queries.Sweep(ctx, d.db, int64(batch))
+}
+
 func (d *database) Table() string { return d.queries.Table() }
 
 func (d *database) Columns(ctx context.Context) ([]string, error) {

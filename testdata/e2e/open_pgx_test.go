@@ -69,6 +69,7 @@ func openPGX(t *testing.T, set setup) *shop {
 	s.PlaceOrder, s.AuditOrder, s.RushOrder = service.PlaceOrder, service.AuditOrder, service.RushOrder
 	s.ReserveStock, s.CloseDay, s.Ship = service.ReserveStock, service.CloseDay, service.Ship
 	s.Check = service.Guard().Check
+	s.Janitor = func(opts ...idem.JanitorOption) *idem.Janitor { return idem.NewJanitor(service.Guard(), opts...) }
 	s.MarkOrder = service.PlaceOrderHandler().Mark
 	s.MarkAudit = func(ctx context.Context, e events.OrderPlaced) error {
 		return service.AuditOrderHandler().Mark(ctx, e, struct{}{})

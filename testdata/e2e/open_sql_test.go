@@ -14,6 +14,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/idemgen/idemgen/runtime/idem"
+
 	"github.com/idemgen/idemgen/testdata/e2e/events"
 	"github.com/idemgen/idemgen/testdata/e2e/litehook"
 	"github.com/idemgen/idemgen/testdata/e2e/liteshop"
@@ -82,6 +84,7 @@ func openStd(t *testing.T, set setup) *shop {
 	s.PlaceOrder, s.AuditOrder, s.RushOrder = service.PlaceOrder, service.AuditOrder, service.RushOrder
 	s.ReserveStock, s.CloseDay, s.Ship = service.ReserveStock, service.CloseDay, service.Ship
 	s.Check = service.Guard().Check
+	s.Janitor = func(opts ...idem.JanitorOption) *idem.Janitor { return idem.NewJanitor(service.Guard(), opts...) }
 	s.MarkOrder = service.PlaceOrderHandler().Mark
 	s.MarkAudit = func(ctx context.Context, e events.OrderPlaced) error {
 		return service.AuditOrderHandler().Mark(ctx, e, struct{}{})
@@ -131,6 +134,7 @@ func openLite(t *testing.T, set setup) *shop {
 	s.PlaceOrder, s.AuditOrder, s.RushOrder = service.PlaceOrder, service.AuditOrder, service.RushOrder
 	s.ReserveStock, s.CloseDay, s.Ship = service.ReserveStock, service.CloseDay, service.Ship
 	s.Check = service.Guard().Check
+	s.Janitor = func(opts ...idem.JanitorOption) *idem.Janitor { return idem.NewJanitor(service.Guard(), opts...) }
 	s.MarkOrder = service.PlaceOrderHandler().Mark
 	s.MarkAudit = func(ctx context.Context, e events.OrderPlaced) error {
 		return service.AuditOrderHandler().Mark(ctx, e, struct{}{})

@@ -64,6 +64,9 @@ type shop struct {
 	MarkOrder func(context.Context, events.OrderPlaced, events.Receipt) error
 	MarkAudit func(context.Context, events.OrderPlaced) error
 
+	// Janitor makes one for the guard.
+	Janitor func(...idem.JanitorOption) *idem.Janitor
+
 	// Check is the guard's.
 	Check func(context.Context) error
 

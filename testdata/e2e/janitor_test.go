@@ -1,0 +1,220 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/idemgen/idemgen/runtime/idem"
+)
+
+// past and future are times as the engine's table holds them.
+func (d driver) past() string {
+	if d.postgres {
+		return `clock_timestamp() - interval '1 second'`
+	}
+	return `CAST(unixepoch('subsec') * 1000000 AS INTEGER) - 1000000`
+}
+
+func (d driver) future() string {
+	if d.postgres {
+		return `clock_timestamp() + interval '1 minute'`
+	}
+	return `CAST(unixepoch('subsec') * 1000000 AS INTEGER) + 60000000`
+}
+
+// Only completed rows go, and only when their time has come.
+func TestJanitor_WhatGoes(t *testing.T) {
+	eachDriver(t, func(t *testing.T, d driver) {
+		s := d.open(t, setup{})
+		owner := `'0123456789abcdef'`
+		if !d.postgres {
+			owner = `zeroblob(16)`
+		}
+		var stays []string
+		for _, state := range []string{"open", "done", "failed", "running", "released", "parked"} {
+			for name, at := range map[string]string{"past": d.past(), "future": d.future(), "never": "NULL"} {
+				key := state + " " + name
+				s.exec(t, `INSERT INTO idempotency_keys (handler, key, state, owner, expires_at)
+					VALUES ('h', $1, $2, `+owner+`, `+at+`)`, key, state)
+				if name != "past" || state != "done" && state != "failed" {
+					stays = append(stays, key)
+				}
+			}
+		}
+		swept, err := s.Janitor().Once(t.Context())
+		require.NoError(t, err)
+		assert.EqualValues(t, 2, swept.Removed)
+		var left []string
+		for _, r := range s.rows(t) {
+			left = append(left, r.key)
+		}
+		slices.Sort(stays)
+		assert.ElementsMatch(t, stays, left)
+		s.returned(t)
+	})
+}
+
+// What is expired counts as absent before and after the janitor was there, and what is not stays.
+func TestEffects27_SweptRowRunsAgain(t *testing.T) {
+	eachDriver(t, func(t *testing.T, d driver) {
+		s := d.open(t, setup{})
+		old, fresh := order(), order()
+		_, err := s.PlaceOrder(t.Context(), old)
+		require.NoError(t, err)
+		s.expire(t)
+		first, err := s.PlaceOrder(t.Context(), fresh)
+		require.NoError(t, err)
+		swept, err := s.Janitor().Once(t.Context())
+		require.NoError(t, err)
+		assert.EqualValues(t, 1, swept.Removed)
+		_, err = s.PlaceOrder(t.Context(), old)
+		require.NoError(t, err)
+		again, err := s.PlaceOrder(t.Context(), fresh)
+		require.NoError(t, err)
+		assert.Equal(t, first, again)
+		assert.Equal(t, 3, s.effects(t))
+	})
+}
+
+// fill puts n expired rows into the table, in one statement.
+func (s *shop) fill(t *testing.T, n int) {
+	t.Helper()
+	if s.postgres {
+		s.exec(t, `INSERT INTO idempotency_keys (handler, key, state, owner, expires_at)
+			SELECT 'old', i::text, 'done', '0123456789abcdef', clock_timestamp() - i * interval '1 ms' FROM generate_series(1, $1) AS i`, n)
+		return
+	}
+	s.exec(t, `WITH RECURSIVE numbers(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM numbers WHERE i < $1)
+		INSERT INTO idempotency_keys (handler, key, state, owner, expires_at)
+		SELECT 'old', CAST(i AS TEXT), 'done', CAST('0123456789abcdef' AS BLOB), CAST(unixepoch('subsec') * 1000000 AS INTEGER) - i FROM numbers`, n)
+}
+
+// Two janitors clear a large table while deliveries go on, some of which take expired rows over.
+func TestEffects26_TwoJanitorsAndDeliveries(t *testing.T) {
+	eachDriver(t, func(t *testing.T, d driver) {
+		const deliveries = 200
+		rows := 100_000
+		if !d.postgres {
+			rows = 20_000
+		}
+		s := d.open(t, setup{options: []idem.Option{long}})
+		taken := order()
+		_, err := s.PlaceOrder(t.Context(), taken)
+		require.NoError(t, err)
+		s.expire(t)
+		s.fill(t, rows)
+
+		// A database that does not tell a rival from another writer may have a round end early.
+		round := func(j *idem.Janitor) (removed int64, ok bool) {
+			swept, err := j.Once(t.Context())
+			return swept.Removed, !d.postgres || assert.NoError(t, err)
+		}
+		var removed atomic.Int64
+		var all sync.WaitGroup
+		for range 2 {
+			j := s.Janitor(idem.WithSweepBatch(1000), idem.WithSweepPace(time.Millisecond))
+			all.Go(func() {
+				for removed.Load() < int64(rows) && t.Context().Err() == nil {
+					n, ok := round(j)
+					removed.Add(n)
+					if !ok {
+						return
+					}
+				}
+			})
+		}
+		for range deliveries {
+			_, err := s.PlaceOrder(t.Context(), order())
+			require.NoError(t, err)
+		}
+		_, err = s.PlaceOrder(t.Context(), taken)
+		require.NoError(t, err)
+		all.Wait()
+		swept, err := s.Janitor().Once(t.Context()) // one is left if the row of taken went instead
+		require.NoError(t, err)
+		removed.Add(swept.Removed)
+		assert.Equal(t, deliveries+2, s.effects(t))
+		assert.Zero(t, s.count(t, `SELECT count(*) FROM idempotency_keys WHERE handler = 'old'`))
+		assert.Contains(t, []int64{int64(rows), int64(rows) + 1}, removed.Load())
+		assert.Len(t, s.rows(t), deliveries+1)
+		s.returned(t)
+	})
+}
+
+// A row that a delivery is just taking over is nobody's to delete, and nobody waits for it.
+func TestJanitor_SkipsWhatIsTakenOver(t *testing.T) {
+	t.Parallel()
+	for _, d := range drivers()[:2] {
+		t.Run(d.name, func(t *testing.T) {
+			t.Parallel()
+			d.need(t)
+			s := d.open(t, setup{options: []idem.Option{long}})
+			e := order()
+			_, err := s.PlaceOrder(t.Context(), e)
+			require.NoError(t, err)
+			s.fill(t, 10)
+			s.expire(t)
+			first := s.park(t)
+			placed := s.deliver(t.Context(), e)
+			<-first.reached
+			swept, err := s.Janitor().Once(t.Context())
+			require.NoError(t, err)
+			assert.EqualValues(t, 10, swept.Removed)
+			first.letGo <- nil
+			require.NoError(t, (<-placed).err)
+			assert.Len(t, s.rows(t), 1)
+		})
+	}
+}
+
+// The batch is found by the index, however many rows are still inside their window.
+func TestJanitor_UsesTheIndex(t *testing.T) {
+	t.Parallel()
+	d := drivers()[0]
+	d.need(t)
+	s := d.open(t, setup{})
+	s.exec(t, `INSERT INTO idempotency_keys (handler, key, state, owner, expires_at)
+		SELECT 'h', i::text, 'done', '0123456789abcdef', clock_timestamp() + interval '1 day' FROM generate_series(1, 50000) AS i`)
+	s.exec(t, `ANALYZE idempotency_keys`)
+	plan, err := s.look.QueryContext(t.Context(), `EXPLAIN SELECT ctid FROM idempotency_keys
+		WHERE expires_at IS NOT NULL AND expires_at <= (SELECT clock_timestamp()) AND state IN ('done', 'failed')
+		ORDER BY expires_at LIMIT 500 FOR UPDATE SKIP LOCKED`)
+	require.NoError(t, err)
+	defer plan.Close()
+	var text string
+	for plan.Next() {
+		var line string
+		require.NoError(t, plan.Scan(&line))
+		text += line + "\n"
+	}
+	require.NoError(t, plan.Err())
+	assert.Contains(t, text, "Index Cond: ((expires_at IS NOT NULL) AND (expires_at <= ")
+}
+
+// Run ends with its context and leaves nothing behind.
+func TestJanitor_Run(t *testing.T) {
+	eachDriver(t, func(t *testing.T, d driver) {
+		s := d.open(t, setup{})
+		s.fill(t, 3)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var seen []string
+		j := s.Janitor(idem.WithSweepInterval(5*time.Millisecond), idem.WithSweepReport(func(_ context.Context, swept idem.Sweep) {
+			seen = append(seen, fmt.Sprint(swept.Removed, swept.Err))
+			if len(seen) == 2 {
+				cancel()
+			}
+		}))
+		require.NoError(t, j.Run(ctx))
+		assert.Equal(t, []string{"3 <nil>", "0 <nil>"}, seen)
+		s.returned(t)
+	})
+}
