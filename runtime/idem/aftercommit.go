@@ -22,7 +22,7 @@ func AfterCommit(ctx context.Context, fn func(context.Context)) error {
 	if fn == nil {
 		return errors.New("idem.AfterCommit: the function is nil")
 	}
-	hook, _ := ctx.Value(hookKey{}).(*commitHook)
+	hook := hookOf(ctx)
 	if hook == nil || !hook.add(fn) {
 		return ErrNoCommitHook
 	}
@@ -32,8 +32,17 @@ func AfterCommit(ctx context.Context, fn func(context.Context)) error {
 // hookKey is the context key of the run's commitHook.
 type hookKey struct{}
 
+// hookOf is the hook of the run that ctx belongs to, or nil.
+func hookOf(ctx context.Context) *commitHook {
+	hook, _ := ctx.Value(hookKey{}).(*commitHook)
+	return hook
+}
+
 // commitHook collects what is to be done after one run's commit.
 type commitHook struct {
+	handler, key string
+	outer        *commitHook // of the run that this one was begun in
+
 	mu     sync.Mutex
 	closed bool
 	fns    []func(context.Context)
@@ -47,6 +56,16 @@ func (k *commitHook) add(fn func(context.Context)) bool {
 		k.fns = append(k.fns, fn)
 	}
 	return !k.closed
+}
+
+// within reports whether the key is one of a run that goes on, this one or one around it.
+func (k *commitHook) within(handler, key string) bool {
+	for ; k != nil; k = k.outer {
+		if k.handler == handler && k.key == key {
+			return true
+		}
+	}
+	return false
 }
 
 // close ends the run: what comes later has no commit to wait for.

@@ -34,6 +34,9 @@ func (e *TableError) Error() string { return fmt.Sprintf("table %s %s: %v", e.Ta
 // Unwrap returns the database's error.
 func (e *TableError) Unwrap() error { return e.Err }
 
+// diagnoseTimeout bounds the question for the columns.
+const diagnoseTimeout = time.Second
+
 // diagnose finds out what is wrong with the table that a statement has met with err. Only codes decide; what err does not
 // say, the database is asked for.
 func (g *Guard[Tx]) diagnose(ctx context.Context, err error) error {
@@ -43,6 +46,9 @@ func (g *Guard[Tx]) diagnose(ctx context.Context, err error) error {
 		e.what = "must not be used: idem needs to SELECT, INSERT and UPDATE, and its janitor to DELETE, in the table that " + schemaFile + " makes"
 		return e
 	}
+	// Whoever joins a transaction holds a connection, and may have the only one.
+	ctx, cancel := context.WithTimeout(ctx, diagnoseTimeout)
+	defer cancel()
 	has, cerr := g.driver.Columns(ctx)
 	if cerr != nil {
 		return e

@@ -19,7 +19,30 @@ type delivery struct {
 	hook      *commitHook  // of the last run
 	committed bool         // the last run
 	verdict   error        // in shadow mode, what a guard would have returned
+	joined    bool         // the transaction is the caller's
 	failure   *FailedError // what is being recorded; nil while the handler is what runs
+}
+
+// observe begins to observe a delivery, where somebody observes. The function that it returns is deferred, and tells how the
+// delivery ended.
+func (h *Handler[Tx, E, R]) observe(ctx context.Context, e E, d *delivery, err *error) func() {
+	if h.guard == nil || h.guard.settings.observer == nil {
+		return func() {}
+	}
+	d.start = time.Now()
+	if h.spec.Attempt != nil {
+		d.attempt = h.spec.Attempt(e)
+	}
+	return func() { d.observe(ctx, h.guard.settings.observer, h.spec.Name, *err) }
+}
+
+// ran notes a run that has done what it could: committed, or joined a transaction that its caller may commit.
+func (d *delivery) ran() {
+	if d.joined {
+		d.outcome = OutcomeJoined
+		return
+	}
+	d.outcome, d.committed = OutcomeExecuted, true
 }
 
 // observe tells o how the delivery ended. It is deferred: a delivery without an outcome is one that was left by a panic

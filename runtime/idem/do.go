@@ -23,13 +23,7 @@ import (
 // transaction takes effect once. A COMMIT whose answer is lost is asked about, and is a success if it took place. A panic in it rolls back and goes on.
 func (h *Handler[Tx, E, R]) Do(ctx context.Context, e E) (result R, err error) {
 	var d delivery
-	if h.guard != nil && h.guard.settings.observer != nil {
-		d.start = time.Now()
-		if h.spec.Attempt != nil {
-			d.attempt = h.spec.Attempt(e)
-		}
-		defer func() { d.observe(ctx, h.guard.settings.observer, h.spec.Name, err) }()
-	}
+	defer h.observe(ctx, e, &d, &err)()
 	if h.err != nil {
 		return result, h.fail(&d, h.err)
 	}
@@ -129,6 +123,11 @@ func (h *Handler[Tx, E, R]) attempt(ctx context.Context, claim store.Claim, d *d
 	if d.until.IsZero() {
 		d.until = time.Now().Add(h.guard.settings.inFlightTimeout)
 	}
+	return h.once(ctx, s, claim, d, inside)
+}
+
+// once is an attempt on a session.
+func (h *Handler[Tx, E, R]) once(ctx context.Context, s driver.Session[Tx], claim store.Claim, d *delivery, inside body[Tx, R]) (result R, next step, err error) {
 	claimed, err := s.Claim(ctx, claim, d.wait(ctx, h.spec.InFlight))
 	switch {
 	case err != nil && h.guard.driver.Classify(err) != driver.Locked:
@@ -146,6 +145,13 @@ func (h *Handler[Tx, E, R]) attempt(ctx context.Context, claim store.Claim, d *d
 	case err == nil && !known(row.State):
 		return result, ended, h.fail(d, unknownState(row.State))
 	case err == nil && !row.Expired:
+		mine, err := s.Mine(ctx, row.Owner)
+		switch {
+		case err != nil:
+			return h.unclaimed(ctx, d, "look-up", err)
+		case mine:
+			return result, ended, h.fail(d, ErrReentrant)
+		}
 		return h.repeat(row, claim, d)
 	case locked != nil:
 		return h.unclaimed(ctx, d, "claim", locked)
@@ -256,13 +262,13 @@ func (h *Handler[Tx, E, R]) execute(ctx context.Context, s driver.Session[Tx], e
 	if err := s.Commit(ctx, completion); err != nil {
 		return h.uncommitted(d, result, err)
 	}
-	d.outcome, d.committed = OutcomeExecuted, true
+	d.ran()
 	return result, ended, nil
 }
 
-// call is the handler's function, with a hook for what it wants done after the commit.
+// call is the handler's function, with a hook for what it wants done after the commit. A joined run has none to wait for.
 func (h *Handler[Tx, E, R]) call(ctx context.Context, s driver.Session[Tx], e E, d *delivery) (R, error) {
-	d.hook = &commitHook{}
+	d.hook = &commitHook{handler: h.spec.Name, key: d.key, outer: hookOf(ctx), closed: d.joined}
 	defer d.hook.close()
 	return h.run(context.WithValue(ctx, hookKey{}, d.hook), s.Tx(), e)
 }

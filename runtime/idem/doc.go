@@ -14,7 +14,8 @@
 //     [ErrZeroKey], [ErrPayloadMismatch], [*InProgressError] and the others in it;
 //   - in a handler, [Permanent] for an error that no other run would mend, and [AfterCommit];
 //   - the [Observer], which sees the [Outcome] of every delivery;
-//   - [Handler], which the generated accessors return: [Handler.Mark] records events that were handled before;
+//   - [Handler], which the generated accessors return: [Handler.Mark] records events that were handled before,
+//     and [Handler.InTx] delivers within a transaction that the caller has;
 //   - [Guard.Check], at start-up, and a [Janitor], that deletes what is past its window.
 //
 // A [Guard] is made by idempgx.New or idemsql.New, which know how to talk to the database. This package does not: it

@@ -33,6 +33,10 @@ var (
 	// the repeat finds the row, or runs. The event must not be given up for it.
 	ErrCommitUnknown = errors.New("it is not known whether the transaction was committed; deliver again")
 
+	// ErrReentrant is a key that comes a second time in one transaction of the caller's, or inside of its own run: see
+	// [Handler.InTx]. Nothing ran a second time.
+	ErrReentrant = errors.New("the key was claimed before in the same transaction")
+
 	// ErrResultOmitted is a repeat of a run whose result was over the limit of [WithResultLimit], or that had none to
 	// store. The run counts; only its result is gone.
 	ErrResultOmitted = errors.New("the handler ran before and its result was not stored")

@@ -130,6 +130,98 @@ func (db *fakeDB) Classify(err error) driver.Class {
 	}
 }
 
+// Join makes a session of a transaction that the test has begun. Its savepoint's claim is the transaction's own once it is
+// released, and its effects too.
+func (db *fakeDB) Join(tx fakeTx) (driver.Session[fakeTx], error) {
+	if tx.s == nil {
+		return nil, errors.New("the transaction is nil")
+	}
+	return &fakeJoined{fakeSession: &fakeSession{db: db}, outer: tx.s}, nil
+}
+
+// begin begins a transaction of the test's, which ends with its end.
+func (db *fakeDB) begin(t *testing.T) fakeTx {
+	s := &fakeSession{db: db, joined: map[string]store.Row{}}
+	t.Cleanup(s.abort)
+	return fakeTx{s}
+}
+
+// abort rolls the test's transaction back.
+func (s *fakeSession) abort() {
+	s.db.mu.Lock()
+	defer s.db.mu.Unlock()
+	for key := range s.joined {
+		close(s.db.held[key])
+		delete(s.db.held, key)
+	}
+	clear(s.joined)
+	s.effects = nil
+}
+
+// commitAll commits the test's transaction.
+func (s *fakeSession) commitAll() {
+	s.db.mu.Lock()
+	for key, row := range s.joined {
+		s.db.rows[key] = row
+	}
+	s.apply()
+	s.db.mu.Unlock()
+	s.abort()
+}
+
+// fakeJoined is a savepoint.
+type fakeJoined struct {
+	*fakeSession
+	outer *fakeSession
+}
+
+func (s *fakeJoined) Claim(ctx context.Context, c store.Claim, wait time.Duration) (bool, error) {
+	if _, there := s.outer.joined[c.Handler+" "+c.Key]; there {
+		return false, s.db.ask("claim")
+	}
+	return s.fakeSession.Claim(ctx, c, wait)
+}
+
+func (s *fakeJoined) Lookup(ctx context.Context, handler, key string) (store.Row, error) {
+	if row, there := s.outer.joined[handler+" "+key]; there {
+		return row, s.db.ask("lookup")
+	}
+	return s.fakeSession.Lookup(ctx, handler, key)
+}
+
+func (s *fakeJoined) Mine(_ context.Context, owner store.Owner) (bool, error) {
+	for _, row := range s.outer.joined {
+		if row.Owner == owner {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+func (s *fakeJoined) Commit(_ context.Context, c *store.Completion) error {
+	if err := s.db.ask("release"); err != nil {
+		return err
+	}
+	s.db.mu.Lock()
+	defer s.db.mu.Unlock()
+	if s.pending != nil {
+		row := *s.pending
+		if c != nil {
+			row.State, row.Result = store.Done, slices.Clone(c.Result)
+		}
+		s.outer.joined[s.key] = row
+		s.pending = nil // and the key stays held
+	}
+	s.outer.effects = append(s.outer.effects, s.effects...)
+	return nil
+}
+
+func (s *fakeJoined) Close(context.Context) {
+	s.db.mu.Lock()
+	defer s.db.mu.Unlock()
+	s.release()
+}
+
 func (db *fakeDB) Sweep(ctx context.Context, batch int) (int64, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
@@ -186,7 +278,10 @@ type fakeSession struct {
 	pending *store.Row
 	effects []string
 	done    bool
+	joined  map[string]store.Row // of a transaction of the test's, what was released in it
 }
+
+func (s *fakeSession) Mine(context.Context, store.Owner) (bool, error) { return false, nil }
 
 func (s *fakeSession) Claim(ctx context.Context, c store.Claim, wait time.Duration) (bool, error) {
 	s.db.mu.Lock()

@@ -18,6 +18,9 @@ const (
 	// OutcomeDuplicate is a repeat: answered from the row, without running. Its share of all deliveries should be next
 	// to nothing; where it rises, acknowledgements come too late.
 	OutcomeDuplicate Outcome = "duplicate"
+	// OutcomeJoined is a delivery whose handler ran in its caller's transaction, which may or may not have committed since:
+	// see [Handler.InTx].
+	OutcomeJoined Outcome = "joined"
 	// OutcomeInProgress is a delivery that met another one of its key and did not see its end: see [InProgressError].
 	OutcomeInProgress Outcome = "in_progress"
 	// OutcomeMismatch is a repeat with another payload: see [ErrPayloadMismatch].
@@ -44,7 +47,7 @@ type Delivery struct {
 	Duration time.Duration
 	// Retries is how often the delivery began again: after a conflict, or after a rival that rolled back.
 	Retries int
-	// Err is the error returned; under [WithShadow], where none was, the one that a guard would have returned. It is nil for OutcomeExecuted and OutcomeSettled, and for OutcomeDuplicate unless the stored result could
+	// Err is the error returned; under [WithShadow], where none was, the one that a guard would have returned. It is nil for OutcomeExecuted, OutcomeSettled and OutcomeJoined, and for OutcomeDuplicate unless the stored result could
 	// not be returned.
 	Err error
 }

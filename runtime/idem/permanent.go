@@ -75,17 +75,30 @@ func (h *Handler[Tx, E, R]) failed(d *delivery, f *FailedError) error {
 // record writes the permanent failure of a run that has been rolled back, by a claim like any other. If that does not win,
 // the row has the answer.
 func (h *Handler[Tx, E, R]) record(ctx context.Context, claim store.Claim, d *delivery, cause error) (R, error) {
-	claim.State, claim.Failure, claim.Window = store.Failed, failureText(cause), h.window
-	failure := &FailedError{Failure: claim.Failure, Err: cause}
 	// The in-flight time and the retries begin anew: what the handler has used up is not the record's.
-	d.until, d.runs, d.failure = time.Time{}, 0, failure
-	result, err := h.deliver(ctx, claim, d, func(ctx context.Context, s driver.Session[Tx], _ store.Claim, d *delivery) (none R, _ step, _ error) {
-		d.run()
-		if err := s.Commit(ctx, nil); err != nil {
-			return h.uncommitted(d, none, err)
-		}
-		return none, ended, h.failed(d, failure)
-	})
+	d.until, d.runs = time.Time{}, 0
+	result, err := h.deliver(ctx, h.failure(claim, d, cause), d, h.recording)
+	return h.recorded(d, result, cause, err)
+}
+
+// failure is the claim that records cause.
+func (h *Handler[Tx, E, R]) failure(claim store.Claim, d *delivery, cause error) store.Claim {
+	claim.State, claim.Failure, claim.Window = store.Failed, failureText(cause), h.window
+	d.failure = &FailedError{Failure: claim.Failure, Err: cause}
+	return claim
+}
+
+// recording is all that is done in the transaction of a failure's claim.
+func (h *Handler[Tx, E, R]) recording(ctx context.Context, s driver.Session[Tx], _ store.Claim, d *delivery) (none R, _ step, _ error) {
+	d.run()
+	if err := s.Commit(ctx, nil); err != nil {
+		return h.uncommitted(d, none, err)
+	}
+	return none, ended, h.failed(d, d.failure)
+}
+
+// recorded judges what became of a record.
+func (h *Handler[Tx, E, R]) recorded(d *delivery, result R, cause, err error) (R, error) {
 	switch d.outcome {
 	case OutcomeFailed, OutcomeDuplicate, OutcomeMismatch:
 		return result, err

@@ -44,6 +44,9 @@ func (h *Handler[Tx, E, R]) shadow(ctx context.Context, e E, claim store.Claim, 
 		if next == unsettled {
 			result, next, err = h.settle(ctx, claim, d, result, err)
 		}
+		if next == unusable {
+			err = h.fail(d, h.guard.diagnose(ctx, err))
+		}
 		if next != undone || d.runs > h.guard.settings.retries || pause(ctx, d.retries) != nil {
 			return result, err
 		}
@@ -160,6 +163,6 @@ func (h *Handler[Tx, E, R]) shadowExecute(ctx context.Context, s driver.Session[
 		}
 		return result, next, err
 	}
-	d.outcome, d.committed = OutcomeExecuted, true
+	d.ran()
 	return result, ended, nil
 }

@@ -78,6 +78,13 @@ func (p *pool) Acquire(ctx context.Context) (driver.Session[pgx.Tx], error) {
 	return newSession(p, conn), nil
 }
 
+func (p *pool) Join(tx pgx.Tx) (driver.Session[pgx.Tx], error) {
+	if tx == nil {
+		return nil, errors.New("idempgx: the transaction is nil")
+	}
+	return &joined{pool: p, outer: tx}, nil
+}
+
 func (p *pool) Classify(err error) driver.Class {
 	var busy *driver.BusyError
 	if errors.As(err, &busy) {

@@ -84,6 +84,9 @@ func (s *session) Begin(ctx context.Context) error {
 	return err
 }
 
+// Mine is false: the transaction has ended, and its claim with it.
+func (s *session) Mine(context.Context, store.Owner) (bool, error) { return false, nil }
+
 func (s *session) Tx() pgx.Tx { return &s.tx }
 
 func (s *session) Commit(ctx context.Context, c *store.Completion) error {

@@ -50,6 +50,7 @@ type database struct {
 	queries store.Queries[DBTX]
 	engine  engine
 	options sql.TxOptions
+	claims  registry
 }
 
 // engine is what differs between the databases behind database/sql.
@@ -86,6 +87,13 @@ func (d *database) Acquire(ctx context.Context) (driver.Session[*sql.Tx], error)
 		return nil, err
 	}
 	return &session{db: d, conn: conn}, nil
+}
+
+func (d *database) Join(tx *sql.Tx) (driver.Session[*sql.Tx], error) {
+	if tx == nil {
+		return nil, errors.New("idemsql: the transaction is nil")
+	}
+	return &joined{session: session{db: d, tx: tx}}, nil
 }
 
 func (d *database) Classify(err error) driver.Class {

@@ -100,6 +100,9 @@ func (s *session) Lookup(ctx context.Context, handler, key string) (store.Row, e
 	return s.db.queries.Lookup(ctx, s.conn, handler, key)
 }
 
+// Mine is false: the transaction has ended, and its claim with it.
+func (s *session) Mine(context.Context, store.Owner) (bool, error) { return false, nil }
+
 func (s *session) Begin(ctx context.Context) error {
 	if err := s.rollback(); err != nil {
 		return err

@@ -69,6 +69,20 @@ func openPGX(t *testing.T, set setup) *shop {
 	s.PlaceOrder, s.AuditOrder, s.RushOrder = service.PlaceOrder, service.AuditOrder, service.RushOrder
 	s.ReserveStock, s.CloseDay, s.Ship = service.ReserveStock, service.CloseDay, service.Ship
 	s.Check = service.Guard().Check
+	s.Begin = func(t *testing.T) caller {
+		tx, err := s.pool.Begin(t.Context())
+		require.NoError(t, err)
+		return caller{
+			tx: pgxTx{tx}, commit: tx.Commit, rollback: tx.Rollback,
+			place: func(ctx context.Context, e events.OrderPlaced) (events.Receipt, error) {
+				return service.PlaceOrderHandler().InTx(ctx, tx, e)
+			},
+			audit: func(ctx context.Context, e events.OrderPlaced) error {
+				_, err := service.AuditOrderHandler().InTx(ctx, tx, e)
+				return err
+			},
+		}
+	}
 	s.Janitor = func(opts ...idem.JanitorOption) *idem.Janitor { return idem.NewJanitor(service.Guard(), opts...) }
 	s.MarkOrder = service.PlaceOrderHandler().Mark
 	s.MarkAudit = func(ctx context.Context, e events.OrderPlaced) error {

@@ -84,6 +84,17 @@ func openStd(t *testing.T, set setup) *shop {
 	s.PlaceOrder, s.AuditOrder, s.RushOrder = service.PlaceOrder, service.AuditOrder, service.RushOrder
 	s.ReserveStock, s.CloseDay, s.Ship = service.ReserveStock, service.CloseDay, service.Ship
 	s.Check = service.Guard().Check
+	s.Begin = func(t *testing.T) caller {
+		tx, c := s.beginSQL(t)
+		c.place = func(ctx context.Context, e events.OrderPlaced) (events.Receipt, error) {
+			return service.PlaceOrderHandler().InTx(ctx, tx, e)
+		}
+		c.audit = func(ctx context.Context, e events.OrderPlaced) error {
+			_, err := service.AuditOrderHandler().InTx(ctx, tx, e)
+			return err
+		}
+		return c
+	}
 	s.Janitor = func(opts ...idem.JanitorOption) *idem.Janitor { return idem.NewJanitor(service.Guard(), opts...) }
 	s.MarkOrder = service.PlaceOrderHandler().Mark
 	s.MarkAudit = func(ctx context.Context, e events.OrderPlaced) error {
@@ -134,6 +145,17 @@ func openLite(t *testing.T, set setup) *shop {
 	s.PlaceOrder, s.AuditOrder, s.RushOrder = service.PlaceOrder, service.AuditOrder, service.RushOrder
 	s.ReserveStock, s.CloseDay, s.Ship = service.ReserveStock, service.CloseDay, service.Ship
 	s.Check = service.Guard().Check
+	s.Begin = func(t *testing.T) caller {
+		tx, c := s.beginSQL(t)
+		c.place = func(ctx context.Context, e events.OrderPlaced) (events.Receipt, error) {
+			return service.PlaceOrderHandler().InTx(ctx, tx, e)
+		}
+		c.audit = func(ctx context.Context, e events.OrderPlaced) error {
+			_, err := service.AuditOrderHandler().InTx(ctx, tx, e)
+			return err
+		}
+		return c
+	}
 	s.Janitor = func(opts ...idem.JanitorOption) *idem.Janitor { return idem.NewJanitor(service.Guard(), opts...) }
 	s.MarkOrder = service.PlaceOrderHandler().Mark
 	s.MarkAudit = func(ctx context.Context, e events.OrderPlaced) error {

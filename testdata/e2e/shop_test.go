@@ -64,6 +64,9 @@ type shop struct {
 	MarkOrder func(context.Context, events.OrderPlaced, events.Receipt) error
 	MarkAudit func(context.Context, events.OrderPlaced) error
 
+	// Begin begins a transaction of the test's own on the code's database.
+	Begin func(*testing.T) caller
+
 	// Janitor makes one for the guard.
 	Janitor func(...idem.JanitorOption) *idem.Janitor
 

@@ -22,6 +22,9 @@ type Driver[Tx any] interface {
 	ClaimCompletes() bool
 	// Acquire takes a connection. It waits for one until ctx is done.
 	Acquire(ctx context.Context) (Session[Tx], error)
+	// Join makes a session of a transaction of the caller's: what a session's transaction is there, is here a savepoint in
+	// that one. Commit releases it and Close rolls back to it; neither ends the caller's.
+	Join(tx Tx) (Session[Tx], error)
 	// Classify tells what class an error is of, by its code and never by its text. It looks into wrapped errors, so
 	// that it can be asked about the error of a handler.
 	Classify(err error) Class
@@ -43,6 +46,9 @@ type Session[Tx any] interface {
 	// Lookup rolls the transaction back and reads the row of the key outside of it, so that the row of a rival that
 	// committed meanwhile is seen at every isolation level. It returns store.ErrNotFound where there is none.
 	Lookup(ctx context.Context, handler, key string) (store.Row, error)
+	// Mine reports whether the row of an owner, which Lookup has found, was written in the caller's own transaction. It is
+	// false for a session that is not joined.
+	Mine(ctx context.Context, owner store.Owner) (bool, error)
 	// TakeOver begins a new transaction after Lookup and claims the expired row of the owner seen.
 	TakeOver(ctx context.Context, c store.Claim, seen store.Owner, wait time.Duration) (bool, error)
 	// Begin rolls back what there is and begins a transaction without a claim.

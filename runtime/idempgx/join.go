@@ -1,0 +1,145 @@
+package idempgx
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/idemgen/idemgen/runtime/internal/driver"
+	"github.com/idemgen/idemgen/runtime/store"
+)
+
+// The owners of a transaction's claims are kept in a setting of our own, which goes with the transaction, and back with a
+// savepoint of it.
+const (
+	freeLockNoting = `SELECT set_config('lock_timeout', current_setting('idemgen.lock_timeout'), true), set_config('idemgen.owners', concat(current_setting('idemgen.owners', true), $1::text), true)`
+	ownersNoted    = `SELECT coalesce(strpos(current_setting('idemgen.owners', true), $1::text), 0) > 0`
+)
+
+// noted is an owner as it stands in the setting.
+func noted(o store.Owner) string { return "/" + hex.EncodeToString(o[:]) }
+
+// joined is a savepoint in a transaction of the caller's.
+type joined struct {
+	pool  *pool
+	outer pgx.Tx
+	point pgx.Tx // nil outside of the savepoint
+	state txState
+}
+
+func (s *joined) Begin(ctx context.Context) error {
+	if err := s.back(ctx); err != nil {
+		return err
+	}
+	point, err := s.outer.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	s.point = point
+	return nil
+}
+
+// back goes back to the savepoint, if there is one.
+func (s *joined) back(ctx context.Context) error {
+	if s.point == nil {
+		return nil
+	}
+	err := s.point.Rollback(ctx)
+	s.point = nil
+	return err
+}
+
+func (s *joined) Claim(ctx context.Context, c store.Claim, wait time.Duration) (bool, error) {
+	return s.claim(ctx, c.Owner, wait, func(ctx context.Context, db DBTX) (int64, error) {
+		return s.pool.queries.Claim(ctx, db, c)
+	})
+}
+
+func (s *joined) TakeOver(ctx context.Context, c store.Claim, seen store.Owner, wait time.Duration) (bool, error) {
+	return s.claim(ctx, c.Owner, wait, func(ctx context.Context, db DBTX) (int64, error) {
+		return s.pool.queries.TakeOver(ctx, db, c, seen)
+	})
+}
+
+func (s *joined) claim(ctx context.Context, owner store.Owner, wait time.Duration, run func(context.Context, DBTX) (int64, error)) (bool, error) {
+	if err := s.Begin(ctx); err != nil {
+		return false, err
+	}
+	bounded, cancel := driver.BoundWait(ctx, wait)
+	defer cancel()
+	n, err := run(bounded, joining{point: s.point, owner: owner, wait: wait})
+	return n == 1, driver.WaitError(ctx, bounded, err)
+}
+
+// joining is the DBTX of a claim or a take-over in a savepoint: it sends the bound of the wait before the statement, and the
+// bound's removal behind it.
+type joining struct {
+	noQuery
+	point pgx.Tx
+	owner store.Owner
+	wait  time.Duration
+}
+
+func (p joining) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
+	b := &pgx.Batch{QueuedQueries: make([]*pgx.QueuedQuery, 0, 3)}
+	b.Queue(boundLock, driver.LockTimeout(p.wait))
+	b.Queue(sql, args...)
+	b.Queue(freeLockNoting, noted(p.owner))
+	tags, err := readTags(p.point.SendBatch(ctx, b), 3)
+	return tags[1], err
+}
+
+func (s *joined) Lookup(ctx context.Context, handler, key string) (store.Row, error) {
+	if err := s.back(ctx); err != nil {
+		return store.Row{}, err
+	}
+	return s.pool.queries.Lookup(ctx, s.outer, handler, key)
+}
+
+func (s *joined) Mine(ctx context.Context, owner store.Owner) (mine bool, err error) {
+	err = s.outer.QueryRow(ctx, ownersNoted, noted(owner)).Scan(&mine)
+	return mine, err
+}
+
+func (s *joined) Tx() pgx.Tx { return &guardedTx{native: s.point, state: &s.state} }
+
+func (s *joined) Commit(ctx context.Context, c *store.Completion) error {
+	s.state.closed.Store(true)
+	conn := s.outer.Conn().PgConn()
+	switch {
+	case conn.IsClosed():
+		return errors.Join(errors.New("the connection was closed under the handler"), s.state.failed)
+	case conn.IsBusy():
+		return errors.New("the handler returned with rows, a batch or a copy still open")
+	case conn.TxStatus() == statusAborted:
+		return &driver.CommitError{Fate: driver.Aborted, Err: s.state.failed}
+	case conn.TxStatus() == statusIdle:
+		return &driver.CommitError{Fate: driver.Lost}
+	}
+	if c != nil {
+		n, err := s.pool.queries.Complete(ctx, s.point, *c)
+		switch {
+		case err != nil:
+			return err
+		case n != 1:
+			return &driver.CommitError{Fate: driver.Lost, Err: errors.New("the claim is gone")}
+		}
+	}
+	if err := s.point.Commit(ctx); err != nil {
+		return err
+	}
+	s.point = nil
+	return nil
+}
+
+func (s *joined) Close(ctx context.Context) {
+	s.state.closed.Store(true)
+	ctx, cancel := driver.Detach(ctx)
+	defer cancel()
+	// Where it cannot go back, the caller's transaction cannot go on, which the caller will see.
+	_ = s.back(ctx)
+}
