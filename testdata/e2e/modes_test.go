@@ -71,5 +71,24 @@ func (s *shop) everything(t *testing.T) {
 	_, err = s.PlaceOrder(ctx, order())
 	require.ErrorIs(t, err, idem.ErrTransactionAborted)
 	require.ErrorIs(t, s.AuditOrder(ctx, order()), idem.ErrTransactionAborted)
+
+	s.placeOrder = s.receipt
+	joined := order()
+	c := s.Begin(t)
+	got, err := c.place(ctx, joined)
+	require.NoError(t, err)
+	_, err = c.place(ctx, joined)
+	require.ErrorIs(t, err, idem.ErrReentrant)
+	require.NoError(t, c.commit(ctx))
+	again, err := s.PlaceOrder(ctx, joined)
+	require.NoError(t, err)
+	assert.Equal(t, got, again)
+
+	require.NoError(t, s.Check(ctx))
+	s.expire(t)
+	before := len(s.rows(t))
+	swept, err := s.Janitor(idem.WithSweepBatch(2)).Once(ctx)
+	require.NoError(t, err)
+	assert.EqualValues(t, before, swept.Removed)
 	s.returned(t)
 }
