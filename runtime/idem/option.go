@@ -81,6 +81,9 @@ func WithRetries(n int) Option {
 // WithInFlightTimeout sets how long a delivery waits, in all, for another one of the same key, before it returns an
 // [*InProgressError]. The default is 5 s. What its own runs take does not count. It waits with a connection in its hand: a
 // pool whose connections all wait serves nobody.
+//
+// It also bounds how long the database is asked what became of a COMMIT without an answer, before that is
+// [ErrCommitUnknown].
 func WithInFlightTimeout(d time.Duration) Option {
 	return option(func(s *settings) error {
 		if d <= 0 {
