@@ -12,6 +12,8 @@ export GOWORK := off
 # demo shows that the quickstart's committed code is what idemgen generates, then runs it.
 demo:
 	$(GO) run ./cmd/idemgen check -C $(QUICKSTART) ./...
+	@echo "idemgen check: the committed code is what idemgen generates, nothing to change."
+	@echo
 	cd $(QUICKSTART) && $(GO) run .
 
 # test vets and tests every module.

@@ -123,12 +123,12 @@ func (found effects) faults(messages []*message, answers map[string][]orders.Rec
 	}
 	for id := range found.receipts {
 		if !sent[id] {
-			faults = append(faults, fmt.Sprintf("an order %q that nobody sent", id))
+			faults = append(faults, fmt.Sprintf("an order under the ID %q, which no event has", id))
 		}
 	}
 	for id := range found.booked {
 		if !sent[id] {
-			faults = append(faults, fmt.Sprintf("a payment %q that nobody sent", id))
+			faults = append(faults, fmt.Sprintf("a payment under the ID %q, which no event has", id))
 		}
 	}
 	return faults

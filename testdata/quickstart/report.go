@@ -35,11 +35,14 @@ func report(w io.Writer, messages []*message, seen *tally, found effects) (ok bo
 	row("  with none", inOrders.none, inPayments.none)
 	row("  with more than one", inOrders.more, inPayments.more)
 
-	fmt.Fprint(&out, "\nrepeats by attempt:")
+	fmt.Fprint(&out, "\nrepeats among the deliveries of each attempt (a first one, where two workers had the event at once):\n ")
 	for i, r := range seen.attempts {
-		fmt.Fprintf(&out, "  no. %d: %d of %d", i+1, r.repeats, r.deliveries)
+		fmt.Fprintf(&out, "  attempt %d: %d of %d", i+1, r.repeats, r.deliveries)
 	}
 	fmt.Fprint(&out, "\n")
+	if len(faults) == 0 {
+		fmt.Fprint(&out, "\nEvery event with an ID had exactly one effect, and no other event had any.\n")
+	}
 	for i, fault := range faults {
 		if i == faultsShown {
 			fmt.Fprintf(&out, "… and %d more\n", len(faults)-i)
