@@ -40,8 +40,8 @@ func hookOf(ctx context.Context) *commitHook {
 
 // commitHook collects what is to be done after one run's commit.
 type commitHook struct {
-	handler, key string
-	outer        *commitHook // of the run that this one was begun in
+	run   Run
+	outer *commitHook // of the run that this one was begun in
 
 	mu     sync.Mutex
 	closed bool
@@ -61,7 +61,7 @@ func (k *commitHook) add(fn func(context.Context)) bool {
 // within reports whether the key is one of a run that goes on, this one or one around it.
 func (k *commitHook) within(handler, key string) bool {
 	for ; k != nil; k = k.outer {
-		if k.handler == handler && k.key == key {
+		if k.run.Handler == handler && k.run.Key == key {
 			return true
 		}
 	}

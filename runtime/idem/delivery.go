@@ -11,29 +11,38 @@ type delivery struct {
 	key       string
 	outcome   Outcome
 	attempt   int
-	start     time.Time    // zero where nobody observes
-	until     time.Time    // end of the in-flight time; zero until the first connection is there
-	retries   int          // times begun again
-	runs      int          // times the handler ran, or its failure was to be recorded
-	began     time.Time    // of the last run
-	hook      *commitHook  // of the last run
-	committed bool         // the last run
-	verdict   error        // in shadow mode, what a guard would have returned
-	joined    bool         // the transaction is the caller's
-	failure   *FailedError // what is being recorded; nil while the handler is what runs
+	start     time.Time     // zero where nobody observes
+	until     time.Time     // end of the in-flight time; zero until the first connection is there
+	retries   int           // times begun again
+	runs      int           // times the handler ran, or its failure was to be recorded
+	began     time.Time     // of the last run
+	hook      *commitHook   // of the last run
+	committed bool          // the last run
+	verdict   error         // in shadow mode, what a guard would have returned
+	joined    bool          // the transaction is the caller's
+	failure   *FailedError  // what is being recorded; nil while the handler is what runs
+	fence     int64         // of the claim
+	leased    time.Duration // what is left of the lease that was met last
 }
 
 // observe begins to observe a delivery, where somebody observes. The function that it returns is deferred, and tells how the
 // delivery ended.
 func (h *Handler[Tx, E, R]) observe(ctx context.Context, e E, d *delivery, err *error) func() {
-	if h.guard == nil || h.guard.settings.observer == nil {
+	if h.guard == nil {
+		return func() {}
+	}
+	return observing(ctx, h.guard.settings.observer, &h.spec, e, d, err)
+}
+
+func observing[E any](ctx context.Context, o Observer, spec *Spec[E], e E, d *delivery, err *error) func() {
+	if o == nil {
 		return func() {}
 	}
 	d.start = time.Now()
-	if h.spec.Attempt != nil {
-		d.attempt = h.spec.Attempt(e)
+	if spec.Attempt != nil {
+		d.attempt = spec.Attempt(e)
 	}
-	return func() { d.observe(ctx, h.guard.settings.observer, h.spec.Name, *err) }
+	return func() { d.observe(ctx, o, spec.Name, *err) }
 }
 
 // ran notes a run that has done what it could: committed, or joined a transaction that its caller may commit.
@@ -62,6 +71,14 @@ func (d *delivery) observe(ctx context.Context, o Observer, handler string, err 
 		Retries:  d.retries,
 		Err:      err,
 	})
+}
+
+// inProgress is the error of a delivery that met another one: timeout is what it waits for one that has no lease.
+func (d *delivery) inProgress(timeout time.Duration, err error) *InProgressError {
+	if d.leased > 0 {
+		timeout = d.leased
+	}
+	return &InProgressError{RetryAfter: timeout, Err: err}
 }
 
 // run notes that a run begins.

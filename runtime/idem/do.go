@@ -128,11 +128,13 @@ func (h *Handler[Tx, E, R]) attempt(ctx context.Context, claim store.Claim, d *d
 
 // once is an attempt on a session.
 func (h *Handler[Tx, E, R]) once(ctx context.Context, s driver.Session[Tx], claim store.Claim, d *delivery, inside body[Tx, R]) (result R, next step, err error) {
+	d.leased = 0
 	claimed, err := s.Claim(ctx, claim, d.wait(ctx, h.spec.InFlight))
 	switch {
 	case err != nil && h.guard.driver.Classify(err) != driver.Locked:
 		return h.unclaimed(ctx, d, "claim", err)
 	case claimed:
+		d.fence = 1
 		return inside(ctx, s, claim, d)
 	}
 	// A locked database can still be read, and has the answer if the key is done.
@@ -144,13 +146,17 @@ func (h *Handler[Tx, E, R]) once(ctx context.Context, s driver.Session[Tx], clai
 		return h.unclaimed(ctx, d, "look-up", err)
 	case err == nil && !known(row.State):
 		return result, ended, h.fail(d, unknownState(row.State))
-	case err == nil && !row.Expired:
+	case err == nil && !row.Free():
 		mine, err := s.Mine(ctx, row.Owner)
 		switch {
 		case err != nil:
 			return h.unclaimed(ctx, d, "look-up", err)
 		case mine:
 			return result, ended, h.fail(d, ErrReentrant)
+		case row.State == store.Running && h.spec.InFlight == Wait && !mismatch(row.Fingerprint, claim.Fingerprint):
+			// The handler had a lease when the other delivery began.
+			d.leased = row.LeaseLeft
+			return result, unclaimed, nil
 		}
 		return h.repeat(row, claim, d)
 	case locked != nil:
@@ -158,6 +164,9 @@ func (h *Handler[Tx, E, R]) once(ctx context.Context, s driver.Session[Tx], clai
 	case err != nil:
 		// The rival rolled back, or its row has been swept.
 		return result, unclaimed, nil
+	case !row.Expired && mismatch(row.Fingerprint, claim.Fingerprint):
+		// A lease without an end: it may have had its effect, with another payload.
+		return h.repeat(row, claim, d)
 	}
 
 	claimed, err = s.TakeOver(ctx, claim, row.Owner, d.wait(ctx, h.spec.InFlight))
@@ -165,6 +174,7 @@ func (h *Handler[Tx, E, R]) once(ctx context.Context, s driver.Session[Tx], clai
 	case err != nil:
 		return h.unclaimed(ctx, d, "take-over", err)
 	case claimed:
+		d.fence = row.Fence + 1
 		return inside(ctx, s, claim, d)
 	default:
 		// A rival took over first.
@@ -174,7 +184,14 @@ func (h *Handler[Tx, E, R]) once(ctx context.Context, s driver.Session[Tx], clai
 
 // known reports whether a row's state is one that this version acts upon. The others are written by newer ones, and what
 // they mean is not guessed.
-func known(s store.State) bool { return s == store.Open || s == store.Done || s == store.Failed }
+func known(s store.State) bool {
+	switch s {
+	case store.Open, store.Done, store.Failed, store.Running, store.Released, store.Parked:
+		return true
+	default:
+		return false
+	}
+}
 
 func unknownState(s store.State) error {
 	return fmt.Errorf("the key's row is in state %q, which this version of the runtime does not know: upgrade it", s)
@@ -217,19 +234,32 @@ func (h *Handler[Tx, E, R]) repeat(row store.Row, claim store.Claim, d *delivery
 		return result, ended, h.fail(d, fmt.Errorf("%w: an earlier delivery's claim was committed without its end", ErrTransactionLost))
 	case store.Failed:
 		return result, ended, h.failed(d, &FailedError{Failure: row.Failure})
+	case store.Running:
+		d.leased = row.LeaseLeft
+		return result, ended, h.inProgress(d, nil)
+	case store.Parked:
+		return result, ended, h.fail(d, ErrParked)
 	}
 	d.outcome = OutcomeDuplicate
-	if !h.hasResult {
-		return result, ended, nil
+	if result, err = stored[R](&h.guard.settings, h.hasResult, row); err != nil {
+		err = h.wrap(d.key, err)
 	}
-	if row.Result == nil {
-		return result, ended, h.wrap(d.key, ErrResultOmitted)
+	return result, ended, err
+}
+
+// stored is the result in the row of an earlier delivery.
+func stored[R any](s *settings, hasResult bool, row store.Row) (result R, err error) {
+	switch {
+	case !hasResult:
+		return result, nil
+	case row.Result == nil:
+		return result, ErrResultOmitted
 	}
-	var stored R
-	if err := h.guard.settings.codec.Decode(unpackResult(row.Result), &stored); err != nil {
-		return result, ended, h.wrap(d.key, &ResultError{Err: err})
+	var r R
+	if err := s.codec.Decode(unpackResult(row.Result), &r); err != nil {
+		return result, &ResultError{Err: err}
 	}
-	return stored, ended, nil
+	return r, nil
 }
 
 // running is the handler's run for e.
@@ -268,7 +298,7 @@ func (h *Handler[Tx, E, R]) execute(ctx context.Context, s driver.Session[Tx], e
 
 // call is the handler's function, with a hook for what it wants done after the commit. A joined run has none to wait for.
 func (h *Handler[Tx, E, R]) call(ctx context.Context, s driver.Session[Tx], e E, d *delivery) (R, error) {
-	d.hook = &commitHook{handler: h.spec.Name, key: d.key, outer: hookOf(ctx), closed: d.joined}
+	d.hook = &commitHook{run: newRun(&h.spec, e, d), outer: hookOf(ctx), closed: d.joined}
 	defer d.hook.close()
 	return h.run(context.WithValue(ctx, hookKey{}, d.hook), s.Tx(), e)
 }
@@ -306,18 +336,26 @@ func (h *Handler[Tx, E, R]) completion(claim store.Claim, result R) (*store.Comp
 	if claim.State == store.Done {
 		return nil, nil
 	}
-	c := &store.Completion{Handler: claim.Handler, Key: claim.Key, Owner: claim.Owner, Window: h.window}
-	if !h.hasResult {
-		return c, nil
+	data, err := encoded(&h.guard.settings, h.hasResult, result)
+	if err != nil {
+		return nil, err
 	}
-	data, err := h.guard.settings.codec.Encode(result)
+	return &store.Completion{Handler: claim.Handler, Key: claim.Key, Owner: claim.Owner, Result: data, Window: h.window}, nil
+}
+
+// encoded is a result as the row holds it; nil for none, or for one over the limit.
+func encoded[R any](s *settings, hasResult bool, result R) ([]byte, error) {
+	if !hasResult {
+		return nil, nil
+	}
+	data, err := s.codec.Encode(result)
 	if err != nil {
 		return nil, fmt.Errorf("the result does not encode: %w", err)
 	}
-	if len(data) <= h.guard.settings.resultLimit {
-		c.Result = packResult(data)
+	if len(data) > s.resultLimit {
+		return nil, nil
 	}
-	return c, nil
+	return packResult(data), nil
 }
 
 // fail ends the delivery with an error that is not the handler's own.
@@ -329,5 +367,5 @@ func (h *Handler[Tx, E, R]) fail(d *delivery, err error) error {
 // inProgress ends the delivery because another one of its key did not end in time.
 func (h *Handler[Tx, E, R]) inProgress(d *delivery, err error) error {
 	d.outcome = OutcomeInProgress
-	return h.wrap(d.key, &InProgressError{RetryAfter: h.guard.settings.inFlightTimeout, Err: err})
+	return h.wrap(d.key, d.inProgress(h.guard.settings.inFlightTimeout, err))
 }

@@ -38,6 +38,7 @@ type fakeDB struct {
 	mu      sync.Mutex
 	calls   map[string]int
 	rows    map[string]store.Row // committed, by handler and key
+	leases  map[string]time.Time // their ends, of rows that are running
 	held    map[string]chan struct{}
 	effects map[string]int // committed
 	claims  []store.Claim  // all that were tried
@@ -57,6 +58,7 @@ func newFake(t *testing.T) *fakeDB {
 		claimCompletes: true,
 		calls:          map[string]int{},
 		rows:           map[string]store.Row{},
+		leases:         map[string]time.Time{},
 		held:           map[string]chan struct{}{},
 		effects:        map[string]int{},
 	}
@@ -95,7 +97,15 @@ func (db *fakeDB) ask(step string) error {
 func (db *fakeDB) row(handler, key string) (store.Row, bool) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	r, ok := db.rows[handler+" "+key]
+	return db.now(handler + " " + key)
+}
+
+// now is a row as it is at this time. db.mu is held.
+func (db *fakeDB) now(key string) (store.Row, bool) {
+	r, ok := db.rows[key]
+	if until, leased := db.leases[key]; leased {
+		r.LeaseLeft = time.Until(until)
+	}
 	return r, ok
 }
 
@@ -293,7 +303,7 @@ func (s *fakeSession) Claim(ctx context.Context, c store.Claim, wait time.Durati
 
 func (s *fakeSession) TakeOver(ctx context.Context, c store.Claim, seen store.Owner, wait time.Duration) (bool, error) {
 	return s.claim(ctx, "takeover", c, wait, func(r store.Row, there bool) bool {
-		return there && r.Expired && r.Owner == seen
+		return there && r.Free() && r.Owner == seen
 	})
 }
 
@@ -310,12 +320,12 @@ func (s *fakeSession) claim(ctx context.Context, step string, c store.Claim, wai
 		rival, held := s.db.held[s.key]
 		if !held {
 			defer s.db.mu.Unlock()
-			row, there := s.db.rows[s.key]
+			row, there := s.db.now(s.key)
 			if !free(row, there) {
 				return false, nil
 			}
 			s.db.held[s.key] = make(chan struct{})
-			s.pending = &store.Row{State: c.State, Owner: c.Owner, Fingerprint: c.Fingerprint, Failure: c.Failure}
+			s.pending = &store.Row{State: c.State, Owner: c.Owner, Fence: row.Fence + 1, Fingerprint: c.Fingerprint, Failure: c.Failure}
 			return true, nil
 		}
 		s.db.mu.Unlock()
@@ -403,6 +413,7 @@ func (s *fakeSession) commit(c *store.Completion) error {
 		row.State, row.Result = store.Done, slices.Clone(c.Result)
 	}
 	s.db.rows[s.key] = row
+	delete(s.db.leases, s.key)
 	s.apply()
 	s.release()
 	return nil

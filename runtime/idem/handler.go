@@ -34,6 +34,9 @@ func NewHandler[Tx, E, R any](g *Guard[Tx], spec Spec[E], run func(context.Conte
 		h.err = g.err
 	default:
 		h.err = spec.check()
+		if h.err == nil && spec.Lease != 0 {
+			h.err = errors.New("a handler with a transaction has no lease")
+		}
 	}
 	if h.err != nil {
 		return h

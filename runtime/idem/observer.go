@@ -27,6 +27,8 @@ const (
 	OutcomeMismatch Outcome = "mismatch"
 	// OutcomeFailed is a delivery that failed for good, or met the record of that: see [Permanent].
 	OutcomeFailed Outcome = "failed"
+	// OutcomeLeaseLost is a delivery that ran and could not record its end, because its lease was lost: see [ErrLeaseLost].
+	OutcomeLeaseLost Outcome = "lease_lost"
 	// OutcomeError is any other delivery that returned an error, or panicked. Nothing of it remains, unless the error
 	// says otherwise.
 	OutcomeError Outcome = "error"

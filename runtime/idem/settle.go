@@ -90,10 +90,10 @@ func (h *Handler[Tx, E, R]) ask(ctx context.Context, claim store.Claim) (became 
 		return left, row, nil
 	case row.Owner == claim.Owner:
 		return committed, row, nil
-	case row.Expired && locked != nil:
+	case row.Free() && locked != nil:
 		// The old transaction may be the one that holds the lock, and about to replace this row.
 		return untold, row, locked
-	case row.Expired:
+	case row.Free():
 		return rolledBack, row, nil
 	case !known(row.State):
 		return untold, row, unknownState(row.State)

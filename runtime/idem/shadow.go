@@ -100,7 +100,7 @@ func (h *Handler[Tx, E, R]) judge(ctx context.Context, s driver.Session[Tx], cla
 		return h.unjudged(claim.Key, "look-up", err)
 	case err == nil && !known(row.State):
 		return &verdict{OutcomeError, h.wrap(claim.Key, unknownState(row.State))}
-	case err == nil && !row.Expired:
+	case err == nil && (!row.Free() || !row.Expired && mismatch(row.Fingerprint, claim.Fingerprint)):
 		d := delivery{key: claim.Key}
 		_, _, err := h.repeat(row, claim, &d)
 		return &verdict{d.outcome, err}

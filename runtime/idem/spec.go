@@ -36,6 +36,31 @@ func (i InFlight) String() string {
 	}
 }
 
+// MinLease is the shortest lease. It is renewed at its third, and a shorter one would be lost to every pause of the network.
+const MinLease = time.Second
+
+// Expired is what a delivery does that finds a key whose lease has passed: its owner has died, or hangs, and may or may not
+// have had its effect.
+type Expired int
+
+const (
+	// Retry takes the key over and runs.
+	Retry Expired = iota
+	// Park keeps the key for a person to look at: this delivery and all others return [ErrParked].
+	Park
+)
+
+func (x Expired) String() string {
+	switch x {
+	case Retry:
+		return "retry"
+	case Park:
+		return "park"
+	default:
+		return fmt.Sprintf("Expired(%d)", int(x))
+	}
+}
+
 // Spec is what generated code says about a handler of events E.
 type Spec[E any] struct {
 	// Name is one half of the row's key. It outlives renames of the function only if it is pinned by name=.
@@ -45,6 +70,11 @@ type Spec[E any] struct {
 	Window time.Duration
 	// InFlight is what happens while another delivery of the key runs.
 	InFlight InFlight
+	// Lease is, of a [Lease], how long a key is one delivery's without a renewal: at least [MinLease]. It is 0 of a
+	// [Handler].
+	Lease time.Duration
+	// Expired is, of a [Lease], what a delivery does with a key whose lease has passed.
+	Expired Expired
 	// Key builds the business key, the other half of the row's key, with a [KeyBuilder].
 	Key func(E) (string, error)
 	// Fingerprint builds the value that must not differ between two deliveries of one key, with a
@@ -66,6 +96,17 @@ func (s *Spec[E]) check() error {
 		return fmt.Errorf("unknown in-flight rule %s", s.InFlight)
 	}
 	return nil
+}
+
+// checkLease checks what a lease has besides.
+func (s *Spec[E]) checkLease() error {
+	switch {
+	case s.Lease < MinLease:
+		return fmt.Errorf("the lease is %s and must be at least %s", s.Lease, MinLease)
+	case s.Expired != Retry && s.Expired != Park:
+		return fmt.Errorf("unknown rule for an expired lease %s", s.Expired)
+	}
+	return s.check()
 }
 
 // window is the window as the store takes it: nil for ever.

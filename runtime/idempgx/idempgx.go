@@ -100,6 +100,8 @@ func (p *pool) Classify(err error) driver.Class {
 	}
 }
 
+func (p *pool) Keys() driver.Keys { return driver.KeysOn[DBTX](p.queries, p.db) }
+
 func (p *pool) Sweep(ctx context.Context, batch int) (int64, error) {
 	return p.queries.Sweep(ctx, p.db, int64(batch))
 }

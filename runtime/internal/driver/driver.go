@@ -28,6 +28,8 @@ type Driver[Tx any] interface {
 	// Classify tells what class an error is of, by its code and never by its text. It looks into wrapped errors, so
 	// that it can be asked about the error of a handler.
 	Classify(err error) Class
+	// Keys are the statements of leases.
+	Keys() Keys
 	// Sweep deletes a batch of completed rows whose window has passed, in a transaction of its own, and returns how many.
 	Sweep(ctx context.Context, batch int) (int64, error)
 	// Table is the table of keys, as the statements spell it.

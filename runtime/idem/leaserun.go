@@ -1,0 +1,222 @@
+package idem
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/idemgen/idemgen/runtime/internal/driver"
+	"github.com/idemgen/idemgen/runtime/store"
+)
+
+// hold runs the handler under its lease, and records how it ended.
+func (l *Lease[E, R]) hold(ctx context.Context, e E, h held, d *delivery) (result R, err error) {
+	var none R
+	d.fence = h.Fence
+	beat, running := l.beat(ctx, h)
+	defer beat.stop()
+	result, err = l.call(ctx, running, e, h, d)
+	lost := errors.Is(context.Cause(running), ErrLeaseLost)
+	switch {
+	case err != nil && isPermanent(err) && ctx.Err() == nil:
+		return none, l.record(ctx, h, d, err)
+	case err != nil:
+		l.release(ctx, h.Holder, driver.EndTimeout)
+		if lost {
+			d.outcome = OutcomeLeaseLost
+			return none, l.wrap(d.key, fmt.Errorf("%w: %w", ErrLeaseLost, err))
+		}
+		d.outcome = OutcomeError
+		return none, err
+	}
+	// The effect has taken place: whatever became of ctx, and of a result that cannot be stored, the row has to say so. If
+	// the lease seems to be lost, owner and fence decide whether it is.
+	data, unstored := encoded(l.settings, l.hasResult, result)
+	settled, err := l.finish(ctx, store.End{Holder: h.Holder, State: store.Done, Result: data, Window: l.window})
+	switch {
+	case errors.Is(err, ErrLeaseLost):
+		d.outcome = OutcomeLeaseLost
+		return none, l.wrap(d.key, err)
+	case err != nil:
+		return none, l.fail(d, fmt.Errorf("the handler ran: %w", err))
+	case unstored != nil:
+		return none, l.fail(d, fmt.Errorf("the handler ran: %w", unstored))
+	case settled:
+		d.outcome = OutcomeSettled
+	default:
+		d.outcome = OutcomeExecuted
+	}
+	return result, nil
+}
+
+// call is the handler's function. Where it panics or exits its goroutine the lease is given back, and that goes on.
+func (l *Lease[E, R]) call(ctx, running context.Context, e E, h held, d *delivery) (R, error) {
+	d.run()
+	returned := false
+	defer func() {
+		if !returned {
+			l.release(ctx, h.Holder, driver.EndTimeout)
+		}
+	}()
+	// There is no commit that something could be done after.
+	hook := &commitHook{run: newRun(&l.spec, e, d), outer: hookOf(ctx), closed: true}
+	result, err := l.run(context.WithValue(running, hookKey{}, hook), e)
+	returned = true
+	return result, err
+}
+
+// record writes the permanent failure of a run.
+func (l *Lease[E, R]) record(ctx context.Context, h held, d *delivery, cause error) error {
+	f := &FailedError{Failure: failureText(cause), Err: cause}
+	_, err := l.finish(ctx, store.End{Holder: h.Holder, State: store.Failed, Failure: f.Failure, Window: l.window})
+	if err == nil {
+		return l.failed(d, f)
+	}
+	d.outcome = OutcomeError
+	if errors.Is(err, ErrLeaseLost) {
+		d.outcome = OutcomeLeaseLost
+	}
+	return l.wrap(d.key, fmt.Errorf("%w; that this is permanent is not recorded: %w", cause, err))
+}
+
+// finishTry bounds one try to record the end of a run, so that a connection that has died in silence leaves time for others.
+const finishTry = driver.EndTimeout / 2
+
+// finish makes the row a final one, whatever became of ctx. An answer that is lost is asked for again, on another connection:
+// settled says that the row has shown that an earlier try was the one. It returns ErrLeaseLost where the row is no longer the
+// holder's, and ErrCommitUnknown where the database did not say.
+func (l *Lease[E, R]) finish(ctx context.Context, end store.End) (settled bool, _ error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), max(driver.EndTimeout, l.settings.inFlightTimeout))
+	defer cancel()
+	unanswered := false
+	for n := 0; ; n++ {
+		settled, final, err := l.finishOnce(ctx, end, unanswered)
+		if final {
+			return settled, err
+		}
+		switch l.classify(err) {
+		case driver.Locked, driver.Conflict, driver.Busy:
+		case driver.Misfit, driver.Denied:
+			return false, l.diagnose(ctx, err)
+		default:
+			unanswered = true
+		}
+		if pause(ctx, n) != nil {
+			return false, fmt.Errorf("%w: %w", ErrCommitUnknown, err)
+		}
+	}
+}
+
+// finishOnce tries once. Where it is not final, err tells why.
+func (l *Lease[E, R]) finishOnce(ctx context.Context, end store.End, unanswered bool) (settled, final bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, finishTry)
+	defer cancel()
+	done, err := l.keys.Finish(ctx, end)
+	switch {
+	case err != nil:
+		return false, false, err
+	case done:
+		return false, true, nil
+	case !unanswered:
+		return false, true, ErrLeaseLost
+	}
+	row, err := l.keys.Lookup(ctx, end.Handler, end.Key)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return false, true, ErrLeaseLost
+	case err != nil:
+		return false, false, err
+	case row.Owner == end.Owner && row.State == end.State:
+		return true, true, nil
+	default:
+		return false, true, ErrLeaseLost
+	}
+}
+
+// release gives the lease back, whatever became of ctx. If it cannot be within bound, it ends by itself.
+func (l *Lease[E, R]) release(ctx context.Context, h store.Holder, bound time.Duration) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), bound)
+	defer cancel()
+	for n := 0; ; n++ {
+		_, err := l.keys.Release(ctx, h)
+		switch l.classify(err) {
+		case driver.Locked, driver.Conflict:
+			if pause(ctx, n) == nil {
+				continue
+			}
+		}
+		return
+	}
+}
+
+// heartbeat renews a lease until it is stopped.
+type heartbeat struct {
+	cancel context.CancelCauseFunc // of the handler's context
+	end    context.CancelFunc
+	ended  chan struct{}
+}
+
+// beat begins to renew a lease. The context that it returns is the handler's: it ends with ErrLeaseLost when the lease does.
+func (l *Lease[E, R]) beat(ctx context.Context, h held) (*heartbeat, context.Context) {
+	running, cancel := context.WithCancelCause(ctx)
+	own, end := context.WithCancel(context.WithoutCancel(ctx))
+	b := &heartbeat{cancel: cancel, end: end, ended: make(chan struct{})}
+	// The watch does not depend on the goroutine, which may hang in a statement.
+	watch := time.AfterFunc(time.Until(h.sent.Add(sure(l.spec.Lease))), func() { cancel(ErrLeaseLost) })
+	go func() {
+		defer close(b.ended)
+		defer watch.Stop()
+		l.renew(own, h, watch, cancel)
+	}()
+	return b, running
+}
+
+// stop ends the renewals and returns when they have ended.
+func (b *heartbeat) stop() {
+	b.end()
+	<-b.ended
+	b.cancel(nil)
+}
+
+// sure is how long a lease lasts for certain from the time on when it was asked for, by this machine's clock: what is left of
+// it is for clocks of different speed, and for the handler to stop.
+func sure(lease time.Duration) time.Duration { return lease - lease/10 }
+
+// renew renews the lease at each third of it, and more often where the database does not answer, until own ends or the lease
+// is lost. Only this machine's monotonic clock decides when an unanswered lease is.
+func (l *Lease[E, R]) renew(own context.Context, h held, watch *time.Timer, lose context.CancelCauseFunc) {
+	lease := l.spec.Lease
+	until := h.sent.Add(sure(lease))
+	next := h.sent.Add(lease / 3)
+	for wait(own, time.Until(next)) == nil {
+		sent := time.Now()
+		if !sent.Before(until) {
+			// The watch has ended the handler's context.
+			return
+		}
+		bounded, cancel := context.WithDeadline(own, earlier(until, sent.Add(lease/3)))
+		renewed, err := l.keys.Renew(bounded, h.Holder, lease)
+		cancel()
+		switch {
+		case err != nil:
+			next = time.Now().Add(lease / 30)
+		case !renewed:
+			lose(ErrLeaseLost)
+			return
+		case !watch.Stop():
+			// It was too late, and the handler's context has ended. The row is still this delivery's until it is taken over.
+			return
+		default:
+			until, next = sent.Add(sure(lease)), sent.Add(lease/3)
+			watch.Reset(time.Until(until))
+		}
+	}
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
