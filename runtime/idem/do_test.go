@@ -279,7 +279,7 @@ func TestRowsThatAreNoResult(t *testing.T) {
 	}{
 		{"open", store.Row{State: store.Open}, ErrTransactionLost},
 		{"omitted", store.Row{State: store.Done}, ErrResultOmitted},
-		{"running", store.Row{State: store.Running, Expired: true}, nil},
+		{"parked", store.Row{State: store.Parked}, ErrParked},
 		{"of the future", store.Row{State: "halfway"}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -32,7 +32,9 @@ type fakeDB struct {
 	// answer with; n counts the calls of that step from 1.
 	fault func(step string, n int) error
 	// lose, if set, is asked whether the answer to the nth commit is lost.
-	lose    func(n int) lost
+	lose func(n int) lost
+	// gate, if set, is called before each statement of a lease, and may hold it up.
+	gate    func(step string)
 	columns []string // of the table
 
 	mu      sync.Mutex

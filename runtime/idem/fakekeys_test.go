@@ -17,6 +17,9 @@ type fakeKeys struct{ db *fakeDB }
 
 // alone waits until no transaction holds the key. Without an error db.mu is held.
 func (k fakeKeys) alone(ctx context.Context, step, key string, wait time.Duration) error {
+	if k.db.gate != nil {
+		k.db.gate(step)
+	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ const (
 	codeBroker      diag.Code = "IDEM212"
 	codeBatch       diag.Code = "IDEM213"
 	codePackage     diag.Code = "IDEM214"
+	codeTxLease     diag.Code = "IDEM215"
 
 	codeNoKey         diag.Code = "IDEM230"
 	codeKeyAndTags    diag.Code = "IDEM231"
@@ -58,4 +59,6 @@ const (
 	codeDisagree     diag.Code = "IDEM409"
 	codeTable        diag.Code = "IDEM410"
 	codeSchema       diag.Code = "IDEM411"
+	codeNoDriver     diag.Code = "IDEM412"
+	codeDriverGiven  diag.Code = "IDEM413"
 )

@@ -18,9 +18,24 @@ func (h *handler) noTransaction() {
 			return
 		}
 	}
-	h.fail(h.Pos, codeNoTx,
-		"take the transaction as a parameter, tx pgx.Tx or tx *sql.Tx, and do the work in it: it commits together with the key",
-		"%s has no transaction parameter; handlers with effects outside the database (leases) are not supported yet", h.Source)
+	if h.Lease == 0 && !h.s.faulty {
+		h.fail(h.Pos, codeNoTx,
+			"is its effect in the database? take the transaction as a parameter, tx pgx.Tx or tx *sql.Tx, and do the work in it: "+
+				"it commits together with the key. Is it outside, a charge or a mail? write how long a key is held for it: lease=30s",
+			"%s has no transaction parameter, and no lease=", h.Source)
+	}
+}
+
+// noLease refuses what is only for a handler without a transaction.
+func (h *handler) noLease(tx int) {
+	for _, name := range []string{"lease", "expired"} {
+		if arg, ok := h.placed.Arg(name); ok {
+			h.fail(arg.Pos, codeTxLease,
+				"remove "+name+"=, or, if the effect is outside of the database, the parameter",
+				"%s takes %s, which holds the key until it commits, and %s= is for handlers without a transaction", h.Source, h.paramText(tx), name)
+			return
+		}
+	}
 }
 
 // handles are types that people run statements with and that our transaction is not.

@@ -156,6 +156,15 @@ func (h *handler) arguments() {
 	if arg, ok := h.placed.Arg("inflight"); ok {
 		h.FailFast = arg.Value == "fail"
 	}
+	if arg, ok := h.placed.Arg("lease"); ok {
+		h.LeaseAs = arg.Value
+		if d, err := directive.ParseLease(arg.Value); err == nil {
+			h.Lease = d
+		}
+	}
+	if arg, ok := h.placed.Arg("expired"); ok {
+		h.Park = arg.Value == "park"
+	}
 }
 
 // maxName keeps a row's two halves within what every engine can index.
@@ -201,6 +210,8 @@ func (h *handler) params() {
 	switch {
 	case len(txs) == 0 && !h.unresolved:
 		h.noTransaction()
+	case len(txs) == 1:
+		h.noLease(txs[0])
 	case len(txs) > 1:
 		h.fail(h.paramPos(txs[1]), codeManyTx, "leave the one that the handler works with; both are the same transaction",
 			"%s takes more than one transaction: %s and %s", h.Source, h.paramText(txs[0]), h.paramText(txs[1]))

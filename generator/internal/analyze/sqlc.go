@@ -116,6 +116,17 @@ func driverOf(sqlPackage string) model.Driver {
 	}
 }
 
+// drivers are the drivers of all blocks that make Go for one that there is, each once, in order.
+func (c *sqlcConfig) drivers() []model.Driver {
+	var out []model.Driver
+	for _, b := range c.blocks {
+		if b.driver != "" && !slices.Contains(out, b.driver) {
+			out = append(out, b.driver)
+		}
+	}
+	return out
+}
+
 // engines are the engines of all blocks, each once, in order.
 func (c *sqlcConfig) engines() []string {
 	var out []string

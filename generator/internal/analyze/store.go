@@ -67,12 +67,10 @@ func (a *analyzer) stores(scans []*scan) []*model.Store {
 // choose settles engine, driver, table and an explicit folder for one package.
 func (a *analyzer) choose(s *scan) *choice {
 	c := &choice{scan: s, store: model.Store{Pos: s.storePos()}}
-	driver, ok := s.driver()
-	if !ok {
+	if !s.chooseDriver(&c.store) {
 		return nil
 	}
-	c.store.Driver = driver
-	ok = s.chooseEngine(&c.store)
+	ok := s.chooseEngine(&c.store)
 	ok = s.chooseTable(c) && ok
 	ok = s.checkSchema() && ok
 	ok = s.chooseOut(c) && ok
@@ -90,8 +88,53 @@ func (s *scan) storePos() token.Position {
 	return s.handlers[0].Pos
 }
 
-// driver is the one that the handlers' transactions need; it reports two. Where no handler has a transaction, that has
-// been reported.
+// chooseDriver takes the driver from the handlers' transactions. Where none has one, as leases have none, it is the one that
+// the package says, else sqlc's, else the only one that the engine has.
+func (s *scan) chooseDriver(st *model.Store) bool {
+	arg, given := s.settingsArg("driver")
+	driver, ok := s.driver()
+	switch {
+	case !ok:
+		return false
+	case driver != "" && given:
+		h := s.byDriver(driver)
+		s.a.diags.Add(arg.Pos, codeDriverGiven, "remove driver=",
+			"driver= is for packages where no handler has a transaction, and %s at %s takes %s, one of %s",
+			h.Source, at(h.txPos), h.paramText(h.tx), driverText(driver))
+		return false
+	case driver != "":
+		st.Driver = driver
+		return true
+	case given:
+		st.Driver = model.Driver(arg.Value)
+		return true
+	case !slices.ContainsFunc(s.handlers, func(h *handler) bool { return h.Lease > 0 }):
+		return false // that there is no transaction has been reported
+	}
+	if engine, given := s.settingsArg("engine"); given && engine.Value == sqlite {
+		st.Driver = model.SQL
+		return true
+	}
+	conf, ok := s.sqlc()
+	if !ok {
+		return false
+	}
+	if conf != nil {
+		if drivers := conf.drivers(); len(drivers) == 1 {
+			st.Driver = drivers[0]
+			return true
+		}
+	}
+	if s.faulty {
+		return false // it may be in what has been diagnosed
+	}
+	h := s.handlers[0]
+	s.a.diags.Add(s.storePos(), codeNoDriver, "say it: //idem:package engine=postgresql driver=pgx, or driver=sql for database/sql",
+		"no handler of package %s has a transaction, %s for one, so nothing tells which driver its keys are kept with", s.Name, h.Source)
+	return false
+}
+
+// driver is the one that the handlers' transactions need, none where there are none; it reports two.
 func (s *scan) driver() (model.Driver, bool) {
 	var first *handler
 	ok := true
@@ -109,7 +152,7 @@ func (s *scan) driver() (model.Driver, bool) {
 		}
 	}
 	if first == nil {
-		return "", false
+		return "", ok
 	}
 	return first.driver, ok
 }
@@ -150,6 +193,11 @@ func (s *scan) chooseEngine(st *model.Store) bool {
 		if conf != nil {
 			why = fmt.Sprintf(", and %s has several engines", filepath.ToSlash(conf.file))
 		}
+		if !s.transactional() {
+			s.a.diags.Add(s.enginePos(), codeNoEngine, "say it: //idem:package engine=postgresql, or engine=sqlite",
+				"driver=sql does not tell which database engine package %s uses%s", s.Name, why)
+			return false
+		}
 		h := s.byDriver(model.SQL)
 		s.a.diags.Add(s.enginePos(), codeNoEngine, "say it: //idem:package engine=postgresql, or engine=sqlite",
 			"%s takes %s, a transaction of database/sql, which does not tell which database engine package %s uses%s",
@@ -166,6 +214,14 @@ func (s *scan) chooseEngine(st *model.Store) bool {
 			"engine %s%s is not supported yet", st.Engine, from)
 		return false
 	}
+	if st.Engine == sqlite && st.Driver == model.PGX && !s.transactional() {
+		pos := s.enginePos()
+		if arg, ok := s.settingsArg("driver"); ok {
+			pos = arg.ValuePos
+		}
+		s.a.diags.Add(pos, codeEngineDriver, "write driver=sql, or correct the engine", "pgx is for PostgreSQL, and the engine is sqlite")
+		return false
+	}
 	if st.Engine == sqlite && st.Driver == model.PGX {
 		h := s.byDriver(model.PGX)
 		mend := "take tx *sql.Tx, or correct the engine"
@@ -177,6 +233,11 @@ func (s *scan) chooseEngine(st *model.Store) bool {
 		return false
 	}
 	return true
+}
+
+// transactional says that a handler of the package has a transaction.
+func (s *scan) transactional() bool {
+	return slices.ContainsFunc(s.handlers, func(h *handler) bool { return h.driver != "" })
 }
 
 // byDriver is the first handler with a transaction of a driver; the package has one.

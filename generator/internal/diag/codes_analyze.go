@@ -6,7 +6,7 @@ var analyzeMeanings = []Meaning{
 	{"IDEM201", "a handler, its receiver or its interface is generic"},
 	{"IDEM202", "a handler is variadic"},
 	{"IDEM203", "a handler has no `context.Context`, or more than one"},
-	{"IDEM204", "a handler has no transaction parameter; leases are not supported yet"},
+	{"IDEM204", "a handler has neither a transaction parameter nor `lease=`"},
 	{"IDEM205", "a handler takes more than one transaction"},
 	{"IDEM206", "a handler takes a database handle that the key's transaction cannot be passed as"},
 	{"IDEM207", "a handler returns neither `error` nor `(R, error)`"},
@@ -17,6 +17,7 @@ var analyzeMeanings = []Meaning{
 	{"IDEM212", "a handler takes a broker's message, or its key is of one; decode it first"},
 	{"IDEM213", "a handler takes a slice; batches are not supported yet"},
 	{"IDEM214", "a package has more than one `//idem:package`"},
+	{"IDEM215", "`lease=` or `expired=` is on a handler with a transaction"},
 
 	{"IDEM230", "a handler has no key: neither tags nor `key=`"},
 	{"IDEM231", "a handler has both `key=` and key tags"},

@@ -36,6 +36,7 @@ const (
 	oneOf              // one of the argument's words
 	window             // see ParseWindow
 	label              // a handler's name
+	lease              // see ParseLease
 	keys               // a comma-separated list of paths to key parts
 	files              // a comma-separated list of file paths
 )
@@ -53,6 +54,11 @@ var verbs = []verb{
 			{
 				name: "engine", syntax: "postgresql|sqlite", form: oneOf, words: []string{"postgresql", "sqlite"},
 				doc: "The database engine. Default: the one that sqlc's configuration or the handlers name.",
+			},
+			{
+				name: "driver", syntax: "pgx|sql", form: oneOf, words: []string{"pgx", "sql"},
+				doc: "The driver of the database: pgx, or database/sql. Only for a package where no handler has a " +
+					"transaction; elsewhere the transaction tells. Default: sqlc's, and sql for SQLite.",
 			},
 			{
 				name: "schema", syntax: "PATH,…", form: files,
@@ -97,6 +103,17 @@ var verbs = []verb{
 				doc: "What a repeat does while the first run still runs: wait for its result (the default), or fail at " +
 					"once with *InProgressError.",
 			},
+			{
+				name: "lease", syntax: "DURATION", form: lease,
+				doc: "Required for a handler without a transaction, whose effect is outside of the database, and only for " +
+					"one: how long a key stays its owner's if the process dies, as in lease=30s; at least 1s. It is renewed " +
+					"while the handler runs.",
+			},
+			{
+				name: "expired", syntax: "retry|park", form: oneOf, words: []string{"retry", "park"},
+				doc: "With lease=, what a delivery does that finds a key whose lease has passed: run the handler again " +
+					"(the default), or park the key for a person, with ErrParked.",
+			},
 		},
 	},
 }
@@ -110,8 +127,7 @@ var planned = struct {
 }{
 	verbs: []string{"transition", "states", "consume"},
 	args: map[string][]string{
-		"package": {"driver"},
-		"handler": {"lease", "expired", "keyversion", "compat"},
+		"handler": {"keyversion", "compat"},
 	},
 	words: map[string][]string{
 		"package.engine": {"mysql", "mariadb"},

@@ -19,6 +19,9 @@ func (p *argParser) check(arg *argument, a Arg, v rawValue) bool {
 	case window:
 		code = codeWindow
 		_, _, err = ParseWindow(a.Value)
+	case lease:
+		code = codeWindow
+		_, err = ParseLease(a.Value)
 	case label:
 		at, err = checkLabel(a.Value)
 	case keys:

@@ -36,6 +36,23 @@ func ParseWindow(s string) (d time.Duration, forever bool, err error) {
 	return d, false, nil
 }
 
+// minLease is the runtime's.
+const minLease = time.Second
+
+const leaseHint = "write a duration such as 30s or 2m, at least 1s: longer than a pause of the process, and than a database that is away for a moment"
+
+// ParseLease reads a lease: a Go duration as of a window, of at least one second.
+func ParseLease(s string) (time.Duration, error) {
+	d, fault := parseDays(s)
+	switch {
+	case fault != nil:
+		return 0, &valueError{strings.Replace(fault.message, "window", "lease", 1), leaseHint}
+	case d < minLease:
+		return 0, &valueError{fmt.Sprintf("lease %q is under a second", s), leaseHint}
+	}
+	return d, nil
+}
+
 // parseDays is time.ParseDuration with the unit d.
 func parseDays(s string) (time.Duration, *valueError) {
 	rest, sign := s, time.Duration(1)

@@ -65,6 +65,9 @@ func (f *file) wrapper(g *model.Group, h *model.Handler) {
 }
 
 func (f *file) wrapperDoc(h *model.Handler) string {
+	if h.Lease > 0 {
+		return f.leaseDoc(h)
+	}
 	within := " within " + h.WindowAs
 	if h.Forever {
 		within = ", for ever"
@@ -83,6 +86,36 @@ func (f *file) wrapperDoc(h *model.Handler) string {
 	}
 	if h.FailFast {
 		text += fmt.Sprintf(" While another delivery runs it returns an [*%s.InProgressError] at once.", f.importName(idemPath, "idem"))
+	}
+	return text
+}
+
+// leaseDoc says what a lease promises and what it does not: it is what people would like to have it promise.
+func (f *file) leaseDoc(h *model.Handler) string {
+	idem := f.importName(idemPath, "idem")
+	source, key := link(strings.Split(h.Source, ".")...), keyDoc(h.Key)
+	within := "for " + h.WindowAs + " after that"
+	if h.Forever {
+		within = "for ever after"
+	}
+	text := fmt.Sprintf("%s runs %s under a lease of %s for each %s, until one run has ended well; %s ", h.Method, source, h.LeaseAs, key, within)
+	if h.Result != nil {
+		text += fmt.Sprintf("a repeat returns that run's %s.", f.resultDoc(h))
+	} else {
+		text += "a repeat does nothing."
+	}
+	if len(h.Fingerprint) > 0 {
+		text += fmt.Sprintf(" One with another %s is [%s.ErrPayloadMismatch].", labels(h.Fingerprint, ", ", " or "), idem)
+	}
+	again := "is run again when the lease has passed"
+	if h.Park {
+		again = fmt.Sprintf("is left to a person: its repeats are [%s.ErrParked]", idem)
+	}
+	text += fmt.Sprintf(" Its effect outside of the database is not part of that: a run that dies between its effect and its end %s, "+
+		"so the outside is called at least once, and with the same ExternalKey of [%s.FromContext] each time, "+
+		"which it has to recognise for the effect to happen once.", again, idem)
+	if h.FailFast {
+		text += fmt.Sprintf(" While another delivery runs it returns an [*%s.InProgressError] at once.", idem)
 	}
 	return text
 }

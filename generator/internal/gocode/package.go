@@ -171,8 +171,11 @@ func (f *file) resultType(h *model.Handler) *jen.Statement {
 	return f.typ(h.Result)
 }
 
-// handlerType is *idem.Handler[Tx, E, R].
+// handlerType is *idem.Handler[Tx, E, R], or *idem.Lease[E, R].
 func (f *file) handlerType(h *model.Handler, oneLine bool) *jen.Statement {
+	if h.Lease > 0 {
+		return jen.Op("*").Add(f.idem("Lease")).Add(list("[", "]", oneLine, f.eventType(h), f.resultType(h)))
+	}
 	return jen.Op("*").Add(f.idem("Handler")).Add(list("[", "]", oneLine, f.txType(), f.eventType(h), f.resultType(h)))
 }
 

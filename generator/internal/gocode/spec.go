@@ -22,6 +22,12 @@ func (f *file) spec(g *model.Group, h *model.Handler) error {
 	if h.FailFast {
 		fields = append(fields, field("InFlight", f.idem("Fail")))
 	}
+	if h.Lease > 0 {
+		fields = append(fields, field("Lease", f.duration(h.Lease)))
+	}
+	if h.Park {
+		fields = append(fields, field("Expired", f.idem("Park")))
+	}
 	key, err := f.keyFunc(h)
 	if err != nil {
 		return err
@@ -54,11 +60,15 @@ func word(name string) string {
 	return name
 }
 
-// window is a duration in the largest unit that it is a multiple of; several days are so many times 24 hours.
 func (f *file) window(h *model.Handler) *jen.Statement {
 	if h.Forever {
 		return f.idem("Forever")
 	}
+	return f.duration(h.Window)
+}
+
+// duration is a duration in the largest unit that it is a multiple of; several days are so many times 24 hours.
+func (f *file) duration(d time.Duration) *jen.Statement {
 	for _, unit := range []struct {
 		name string
 		size time.Duration
@@ -66,8 +76,8 @@ func (f *file) window(h *model.Handler) *jen.Statement {
 		{"Hour", time.Hour}, {"Minute", time.Minute}, {"Second", time.Second},
 		{"Millisecond", time.Millisecond}, {"Microsecond", time.Microsecond},
 	} {
-		n := h.Window / unit.size
-		if h.Window%unit.size != 0 {
+		n := d / unit.size
+		if d%unit.size != 0 {
 			continue
 		}
 		value := f.name("time", "time", unit.name)
@@ -79,7 +89,7 @@ func (f *file) window(h *model.Handler) *jen.Statement {
 		}
 		return jen.Id(strconv.FormatInt(int64(n), 10)).Op("*").Add(value)
 	}
-	return jen.Id(strconv.FormatInt(int64(h.Window), 10)).Op("*").Add(f.name("time", "time", "Nanosecond"))
+	return jen.Id(strconv.FormatInt(int64(d), 10)).Op("*").Add(f.name("time", "time", "Nanosecond"))
 }
 
 // event is the parameter of the functions in a specification.

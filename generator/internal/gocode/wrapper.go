@@ -3,6 +3,7 @@ package gocode
 import (
 	"fmt"
 	"go/types"
+	"slices"
 	"strings"
 
 	"github.com/dave/jennifer/jen"
@@ -30,11 +31,19 @@ func (f *file) group(g *model.Group) {
 		fields = append(fields, build(f.fits(jen.Var().Add(build(true)), 1)))
 	}
 	f.add(comment(groupDoc(g)).Line(), jen.Type().Id(g.Name).Struct(fields...))
+	if implements(g) {
+		f.add(jen.Var().Id("_").Add(f.typ(g.Type)).Op("=").Params(jen.Op("*").Id(g.Name)).Call(jen.Nil()))
+	}
 	f.constructor(g)
 	recv := f.receiver(g)
 	f.add(comment("Guard is what the handlers share.").Line(),
 		jen.Func().Params(jen.Id(recv).Op("*").Id(g.Name)).Id("Guard").Params().Op("*").Add(f.idem("Guard")).Types(f.txType()).
 			Block(jen.Return(jen.Id(recv).Dot(f.field(g, guardField)))))
+}
+
+// implements says that a decorator implements the interface that it decorates: no method has lost a transaction.
+func implements(g *model.Group) bool {
+	return g.Kind == model.Interface && !slices.ContainsFunc(g.Handlers, func(h *model.Handler) bool { return h.Lease == 0 })
 }
 
 func groupDoc(g *model.Group) string {
@@ -45,6 +54,9 @@ func groupDoc(g *model.Group) string {
 		text := fmt.Sprintf("%s is %s made safe to call again: each handler runs once per business key.", g.Name, link(typeName(g)))
 		if len(g.Forwards) > 0 {
 			text += " Other methods are passed on."
+		}
+		if implements(g) {
+			text += fmt.Sprintf(" It is a %s itself.", link(typeName(g)))
 		}
 		return text
 	default:
@@ -145,10 +157,14 @@ func (f *file) newHandler(g *model.Group, h *model.Handler) *jen.Statement {
 		if layout == 1 {
 			run = jen.Line().Add(run).Op(",").Line()
 		}
-		if h.Result == nil {
-			run = f.idem("NoResult").Add(list("(", ")", layout != 2, run))
+		newHandler, noResult := "NewHandler", "NoResult"
+		if h.Lease > 0 {
+			newHandler, noResult = "NewLease", "NoLeaseResult"
 		}
-		return f.idem("NewHandler").Add(list("(", ")", layout != 2, jen.Id(f.local.guard), spec, run))
+		if h.Result == nil {
+			run = f.idem(noResult).Add(list("(", ")", layout != 2, run))
+		}
+		return f.idem(newHandler).Add(list("(", ")", layout != 2, jen.Id(f.local.guard), spec, run))
 	}
 	for layout := range 2 {
 		call := build(layout)
@@ -191,6 +207,9 @@ func (f *file) run(g *model.Group, h *model.Handler) *jen.Statement {
 	params := []jen.Code{
 		jen.Id(l.ctx).Add(f.name("context", "context", "Context")), jen.Id(l.tx).Add(f.txType()), jen.Id(event).Add(f.eventType(h)),
 	}
+	if h.Lease > 0 {
+		params = slices.Delete(params, 1, 2)
+	}
 	call := jen.Return(callee.Clone().Add(list("(", ")", true, args...)))
 	if !f.fits(call, 4) {
 		call = jen.Return(callee.Clone().Add(list("(", ")", false, args...)))
@@ -201,7 +220,7 @@ func (f *file) run(g *model.Group, h *model.Handler) *jen.Statement {
 	return build(f.fits(jen.Id("_").Op("=").Add(build(true)), 3))
 }
 
-// direct says that the handler can be named as a value: its parameters are exactly context, transaction and payload, as
+// direct says that the handler can be named as a value: its parameters are exactly context, transaction, if any, and payload, as
 // the runtime passes them. The value of a method with a value receiver would keep the receiver as it was when the
 // wrapper was made, so that takes a closure.
 func (f *file) direct(g *model.Group, h *model.Handler) bool {
@@ -209,6 +228,9 @@ func (f *file) direct(g *model.Group, h *model.Handler) bool {
 		if _, pointer := types.Unalias(h.Func.Signature().Recv().Type()).(*types.Pointer); !pointer {
 			return false
 		}
+	}
+	if h.Lease > 0 {
+		return h.Payload == 1 && len(h.Params) == 2 && h.Params[0].Role == model.Context
 	}
 	return h.Payload == 2 && len(h.Params) == 3 &&
 		h.Params[0].Role == model.Context &&

@@ -84,7 +84,7 @@ type Group struct {
 	Forwards []*types.Func
 }
 
-// Handler is one annotated function or method, in transaction mode.
+// Handler is one annotated function or method: in transaction mode, or with a lease.
 type Handler struct {
 	Pos    token.Position // of the name in its declaration
 	Method string         // PlaceOrder
@@ -106,6 +106,10 @@ type Handler struct {
 	Forever  bool
 	WindowAs string // as the user wrote it: "24h", "7d", "forever"
 	FailFast bool   // inflight=fail
+	// Lease is how long a key stays its owner's; 0 in transaction mode.
+	Lease   time.Duration
+	LeaseAs string // as the user wrote it
+	Park    bool   // expired=park
 
 	Key         []Part // never empty
 	Shape       string // "TenantID:string/OrderID:uuid"
