@@ -60,7 +60,7 @@ type HandlerInfo struct {
 	Key         string         `json:"key"`                   // "TenantID:string/OrderID:uuid"
 	Fingerprint []string       `json:"fingerprint,omitempty"` // the labels of its parts
 	Window      string         `json:"window"`                // as the user wrote it
-	Mode        string         `json:"mode"`                  // "transaction"
+	Mode        string         `json:"mode"`                  // "transaction" or "lease"
 	Engine      string         `json:"engine"`                // "postgresql" or "sqlite"
 	Driver      string         `json:"driver"`                // "pgx" or "sql"
 	Pos         token.Position `json:"-"`                     // of the name in its declaration; its Filename is absolute

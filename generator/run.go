@@ -104,13 +104,21 @@ func (r *run) progress(stage string) {
 	}
 }
 
+// mode is a handler's mode as a list shows it.
+func mode(h *model.Handler) string {
+	if h.Lease > 0 {
+		return "lease"
+	}
+	return "transaction"
+}
+
 func handlers(program *model.Program) []HandlerInfo {
 	var out []HandlerInfo
 	for _, p := range program.Packages {
 		for _, g := range p.Groups {
 			for _, h := range g.Handlers {
 				info := HandlerInfo{
-					Name: h.Name, Package: p.Path, Func: h.Source, Key: h.Shape, Window: h.WindowAs, Mode: "transaction",
+					Name: h.Name, Package: p.Path, Func: h.Source, Key: h.Shape, Window: h.WindowAs, Mode: mode(h),
 					Engine: p.Store.Engine, Driver: string(p.Store.Driver), Pos: h.Pos,
 				}
 				for _, f := range h.Fingerprint {

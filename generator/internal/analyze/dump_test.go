@@ -66,6 +66,12 @@ func dumpHandler(b *strings.Builder, pkg *model.Package, h *model.Handler) {
 		})
 	}
 	fmt.Fprintf(b, "  %s, window %s", h.Name, h.WindowAs)
+	if h.Lease > 0 {
+		fmt.Fprintf(b, ", lease %s", h.Lease)
+	}
+	if h.Park {
+		b.WriteString(", parked when expired")
+	}
 	if h.FailFast {
 		b.WriteString(", fails fast")
 	}

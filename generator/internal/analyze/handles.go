@@ -8,6 +8,9 @@ import (
 
 // noTransaction says why a handler has no transaction, and what would be one: an almost-transaction first.
 func (h *handler) noTransaction() {
+	if _, ok := h.placed.Arg("lease"); ok {
+		return // what it takes is its own affair
+	}
 	for i := range h.Params {
 		if h.Params[i].Role != model.Value {
 			continue
@@ -18,12 +21,10 @@ func (h *handler) noTransaction() {
 			return
 		}
 	}
-	if h.Lease == 0 && !h.s.faulty {
-		h.fail(h.Pos, codeNoTx,
-			"is its effect in the database? take the transaction as a parameter, tx pgx.Tx or tx *sql.Tx, and do the work in it: "+
-				"it commits together with the key. Is it outside, a charge or a mail? write how long a key is held for it: lease=30s",
-			"%s has no transaction parameter, and no lease=", h.Source)
-	}
+	h.fail(h.Pos, codeNoTx,
+		"is its effect in the database? take the transaction as a parameter, tx pgx.Tx or tx *sql.Tx, and do the work in it: "+
+			"it commits together with the key. Is it outside, a charge or a mail? write how long a key is held for it: lease=30s",
+		"%s has no transaction parameter, and no lease=", h.Source)
 }
 
 // noLease refuses what is only for a handler without a transaction.

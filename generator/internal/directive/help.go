@@ -12,7 +12,7 @@ func Help(w io.Writer) error {
 	b.WriteString("A directive is a comment on a line of its own, written exactly //idem:verb name=value …, with no space before\n" +
 		"idem: and none around the =. Values with spaces are quoted: schema=\"a b.sql\".\n")
 	for _, v := range verbs {
-		fmt.Fprintf(&b, "\n//idem:%s %s\n", v.name, usage(v))
+		b.WriteString("\n" + usage(v))
 		wrap(&b, "  ", v.doc)
 		b.WriteString("\n")
 		for _, a := range v.args {
@@ -64,16 +64,22 @@ and is an error unless it is right in every detail: an annotation never fails si
 	return err
 }
 
-// usage shows a verb's arguments in one line.
+// usage shows a verb with its arguments, on as many lines as it takes.
 func usage(v verb) string {
-	words := make([]string, len(v.args))
-	for i, a := range v.args {
-		words[i] = a.name + "=" + a.syntax
+	line := "//idem:" + v.name
+	var b strings.Builder
+	for _, a := range v.args {
+		word := a.name + "=" + a.syntax
 		if !a.required {
-			words[i] = "[" + words[i] + "]"
+			word = "[" + word + "]"
 		}
+		if len([]rune(line))+1+len([]rune(word)) > 110 {
+			b.WriteString(line + "\n")
+			line = strings.Repeat(" ", len("//idem:"+v.name))
+		}
+		line += " " + word
 	}
-	return strings.Join(words, " ")
+	return b.String() + line + "\n"
 }
 
 func requiredMark(a argument) string {

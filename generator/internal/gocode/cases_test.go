@@ -72,6 +72,34 @@ var cases = map[string]func(testing.TB) *model.Package{
 		}
 		return b.pkg
 	},
+	"leases": func(t testing.TB) *model.Package {
+		b := newBuilder(t, "leases", model.PGX)
+		lease := func(h *handlerBuilder) { h.h.Lease, h.h.LeaseAs = 30*time.Second, "30s" }
+		b.group("Service", model.Methods, true).
+			handler("ChargeCard", func(h *handlerBuilder) {
+				lease(h)
+				h.key("ID", model.String)
+				h.fingerprint("Cents", model.Int)
+			}).
+			handler("PlaceOrder", func(h *handlerBuilder) { h.key("ID", model.String) }).
+			handler("Wire", func(h *handlerBuilder) {
+				lease(h)
+				h.h.Park, h.h.FailFast = true, true
+				h.h.Window, h.h.Forever, h.h.WindowAs = 0, true, "forever"
+				h.keyFrom("account", "", model.String)
+				h.keyFrom("e", "ID", model.String)
+			})
+		g := b.group("Mailer", model.Interface, false).handler("SendMail", func(h *handlerBuilder) {
+			lease(h)
+			h.key("ID", model.String)
+		})
+		for m := range typesInterface(g.group.Type).Methods() {
+			if m.Name() != "SendMail" {
+				g.group.Forwards = append(g.group.Forwards, m)
+			}
+		}
+		return b.pkg
+	},
 	"keys": func(t testing.TB) *model.Package {
 		b := newBuilder(t, "keys", model.PGX)
 		b.group("Service", model.Methods, true).

@@ -107,13 +107,12 @@ func (f *file) leaseDoc(h *model.Handler) string {
 	if len(h.Fingerprint) > 0 {
 		text += fmt.Sprintf(" One with another %s is [%s.ErrPayloadMismatch].", labels(h.Fingerprint, ", ", " or "), idem)
 	}
-	again := "is run again when the lease has passed"
+	again := "a run that fails or dies may have had it, and is run again"
 	if h.Park {
-		again = fmt.Sprintf("is left to a person: its repeats are [%s.ErrParked]", idem)
+		again = fmt.Sprintf("a run that fails may have had it, and is run again; one that dies leaves the key to a person, as [%s.ErrParked]", idem)
 	}
-	text += fmt.Sprintf(" Its effect outside of the database is not part of that: a run that dies between its effect and its end %s, "+
-		"so the outside is called at least once, and with the same ExternalKey of [%s.FromContext] each time, "+
-		"which it has to recognise for the effect to happen once.", again, idem)
+	text += fmt.Sprintf(" Its effect outside of the database is no part of that: %s. The outside is called at least once, "+
+		"with the same ExternalKey of [%s.FromContext] each time, and has to recognise that for the effect to happen once.", again, idem)
 	if h.FailFast {
 		text += fmt.Sprintf(" While another delivery runs it returns an [*%s.InProgressError] at once.", idem)
 	}

@@ -47,11 +47,15 @@ func implements(g *model.Group) bool {
 }
 
 func groupDoc(g *model.Group) string {
+	each := "each handler runs once per business key"
+	if slices.ContainsFunc(g.Handlers, func(h *model.Handler) bool { return h.Lease > 0 }) {
+		each = "each handler is guarded by its business key"
+	}
 	switch g.Kind {
 	case model.Functions:
-		return g.Name + " has the package's handlers made safe to call again: each runs once per business key."
+		return g.Name + " has the package's handlers made safe to call again: " + strings.Replace(each, "each handler", "each", 1) + "."
 	case model.Interface:
-		text := fmt.Sprintf("%s is %s made safe to call again: each handler runs once per business key.", g.Name, link(typeName(g)))
+		text := fmt.Sprintf("%s is %s made safe to call again: %s.", g.Name, link(typeName(g)), each)
 		if len(g.Forwards) > 0 {
 			text += " Other methods are passed on."
 		}
@@ -60,7 +64,7 @@ func groupDoc(g *model.Group) string {
 		}
 		return text
 	default:
-		return fmt.Sprintf("%s is %s made safe to call again: each handler runs once per business key.", g.Name, link(typeName(g)))
+		return fmt.Sprintf("%s is %s made safe to call again: %s.", g.Name, link(typeName(g)), each)
 	}
 }
 

@@ -17,7 +17,7 @@ func (a *app) listCommand() *cobra.Command {
 		Short: "List the handlers: name, key, window, mode and position",
 		Long: `List shows every annotated handler of the packages: the name under which its rows
 are stored, the fields of its key, how long a repeat is recognised, whether it runs
-in a transaction, and where it is declared. It writes nothing.`,
+in a transaction or under a lease, and where it is declared. It writes nothing.`,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.list(cmd.Context(), args) },
 		ValidArgsFunction: completePackages,
 	}

@@ -41,6 +41,7 @@ func (s queries) Claim(ctx context.Context, db idemsql.DBTX, c store.Claim) (int
 		Owner:       c.Owner[:],
 		Fingerprint: text(c.Fingerprint),
 		Failure:     text(c.Failure),
+		LeaseUs:     micros(c.Lease),
 		WindowUs:    micros(c.Window),
 	})
 }
@@ -53,6 +54,7 @@ func (s queries) TakeOver(ctx context.Context, db idemsql.DBTX, c store.Claim, s
 		Owner:       c.Owner[:],
 		Fingerprint: text(c.Fingerprint),
 		Failure:     text(c.Failure),
+		LeaseUs:     micros(c.Lease),
 		WindowUs:    micros(c.Window),
 		SeenOwner:   seen[:],
 	})
@@ -83,9 +85,41 @@ func (s queries) Lookup(ctx context.Context, db idemsql.DBTX, handler, key strin
 		Result:      r.Result,
 		Failure:     r.Failure.String,
 		Expired:     r.Expired,
+		LeaseLeft:   time.Duration(r.LeaseLeftUs) * time.Microsecond,
 	}
 	copy(row.Owner[:], r.Owner)
 	return row, nil
+}
+
+func (s queries) Renew(ctx context.Context, db idemsql.DBTX, h store.Holder, lease time.Duration) (int64, error) {
+	return s.q.Renew(ctx, db, RenewParams{
+		Handler: h.Handler,
+		Key:     h.Key,
+		Owner:   h.Owner[:],
+		Fence:   h.Fence,
+		LeaseUs: lease.Microseconds(),
+	})
+}
+
+func (s queries) Finish(ctx context.Context, db idemsql.DBTX, e store.End) (int64, error) {
+	return s.q.Finish(ctx, db, FinishParams{
+		Handler:  e.Handler,
+		Key:      e.Key,
+		Owner:    e.Owner[:],
+		Fence:    e.Fence,
+		State:    string(e.State),
+		Result:   e.Result,
+		Failure:  text(e.Failure),
+		WindowUs: micros(e.Window),
+	})
+}
+
+func (s queries) Release(ctx context.Context, db idemsql.DBTX, h store.Holder) (int64, error) {
+	return s.q.Release(ctx, db, ReleaseParams{Handler: h.Handler, Key: h.Key, Owner: h.Owner[:], Fence: h.Fence})
+}
+
+func (s queries) Park(ctx context.Context, db idemsql.DBTX, h store.Holder) (int64, error) {
+	return s.q.Park(ctx, db, ParkParams{Handler: h.Handler, Key: h.Key, Owner: h.Owner[:], Fence: h.Fence})
 }
 
 func (s queries) Sweep(ctx context.Context, db idemsql.DBTX, batch int64) (int64, error) {
@@ -95,10 +129,10 @@ func (s queries) Sweep(ctx context.Context, db idemsql.DBTX, batch int64) (int64
 // text is NULL where s is empty.
 func text(s string) sql.NullString { return sql.NullString{String: s, Valid: s != ""} }
 
-// micros is NULL where there is no window.
-func micros(window *time.Duration) sql.NullInt64 {
-	if window == nil {
+// micros is NULL where there is no time to count.
+func micros(d *time.Duration) sql.NullInt64 {
+	if d == nil {
 		return sql.NullInt64{}
 	}
-	return sql.NullInt64{Int64: window.Microseconds(), Valid: true}
+	return sql.NullInt64{Int64: d.Microseconds(), Valid: true}
 }
