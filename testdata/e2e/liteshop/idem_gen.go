@@ -20,6 +20,101 @@ import (
 
 const _ = idem.Protocol1_else_go_generate_or_go_get_the_runtime
 
+// IdempotentCards is [Cards] made safe to call again: each handler is guarded by its business key. It is a [Cards]
+// itself.
+type IdempotentCards struct {
+	guard         *idem.Guard[*sql.Tx]
+	guardedCharge *idem.Lease[events.OrderPlaced, events.Receipt]
+	guardedWire   *idem.Lease[events.OrderPlaced, struct{}]
+}
+
+var _ Cards = (*IdempotentCards)(nil)
+
+// NewIdempotentCards guards s by the keys in db.
+func NewIdempotentCards(s Cards, db *sql.DB, opts ...idem.Option) *IdempotentCards {
+	g := idemsql.New(db, idemdb.Store, opts...)
+	return &IdempotentCards{
+		guard:         g,
+		guardedCharge: idem.NewLease(g, specCardsCharge, s.Charge),
+		guardedWire:   idem.NewLease(g, specCardsWire, idem.NoLeaseResult(s.Wire)),
+	}
+}
+
+// Guard is what the handlers share.
+func (s *IdempotentCards) Guard() *idem.Guard[*sql.Tx] {
+	return s.guard
+}
+
+// Charge runs [Cards.Charge] under a lease of 1s for each TenantID/OrderID, until one run has ended well; for 24h after
+// that a repeat returns that run's events.Receipt. One with another Total is [idem.ErrPayloadMismatch]. Its effect
+// outside of the database is no part of that: a run that fails or dies may have had it, and is run again. The outside
+// is called at least once, with the same ExternalKey of [idem.FromContext] each time, and has to recognise that for the
+// effect to happen once.
+func (s *IdempotentCards) Charge(ctx context.Context, e events.OrderPlaced) (events.Receipt, error) {
+	return s.guardedCharge.Do(ctx, e)
+}
+
+// ChargeHandler is the handler behind Charge: for its Key, or to pass on.
+func (s *IdempotentCards) ChargeHandler() *idem.Lease[events.OrderPlaced, events.Receipt] {
+	return s.guardedCharge
+}
+
+// key shape: liteshop.Cards.Charge 1 TenantID:string/OrderID:uuid
+var specCardsCharge = idem.Spec[events.OrderPlaced]{
+	Name:   "liteshop.Cards.Charge",
+	Window: 24 * time.Hour,
+	Lease:  time.Second,
+	Key: func(e events.OrderPlaced) (string, error) {
+		var k idem.KeyBuilder
+		k.String("TenantID", e.TenantID)
+		k.UUID("OrderID", e.OrderID)
+		return k.Key()
+	},
+	Fingerprint: func(e events.OrderPlaced) string {
+		var f idem.FingerprintBuilder
+		f.Int("Total", e.Total)
+		return f.Sum()
+	},
+	Attempt: func(e events.OrderPlaced) int { return e.Attempt },
+}
+
+// Wire runs [Cards.Wire] under a lease of 1s for each TenantID/OrderID, until one run has ended well; for 24h after
+// that a repeat does nothing. One with another Total is [idem.ErrPayloadMismatch]. Its effect outside of the database
+// is no part of that: a run that fails may have had it, and is run again; one that dies leaves the key to a person, as
+// [idem.ErrParked]. The outside is called at least once, with the same ExternalKey of [idem.FromContext] each time, and
+// has to recognise that for the effect to happen once. While another delivery runs it returns an
+// [*idem.InProgressError] at once.
+func (s *IdempotentCards) Wire(ctx context.Context, e events.OrderPlaced) error {
+	_, err := s.guardedWire.Do(ctx, e)
+	return err
+}
+
+// WireHandler is the handler behind Wire: for its Key, or to pass on.
+func (s *IdempotentCards) WireHandler() *idem.Lease[events.OrderPlaced, struct{}] {
+	return s.guardedWire
+}
+
+// key shape: liteshop.Cards.Wire 1 TenantID:string/OrderID:uuid
+var specCardsWire = idem.Spec[events.OrderPlaced]{
+	Name:     "liteshop.Cards.Wire",
+	Window:   24 * time.Hour,
+	InFlight: idem.Fail,
+	Lease:    time.Second,
+	Expired:  idem.Park,
+	Key: func(e events.OrderPlaced) (string, error) {
+		var k idem.KeyBuilder
+		k.String("TenantID", e.TenantID)
+		k.UUID("OrderID", e.OrderID)
+		return k.Key()
+	},
+	Fingerprint: func(e events.OrderPlaced) string {
+		var f idem.FingerprintBuilder
+		f.Int("Total", e.Total)
+		return f.Sum()
+	},
+	Attempt: func(e events.OrderPlaced) int { return e.Attempt },
+}
+
 // IdempotentService is [Service] made safe to call again: each handler runs once per business key.
 type IdempotentService struct {
 	guard               *idem.Guard[*sql.Tx]

@@ -31,6 +31,19 @@ type Service struct {
 	OnShip         func(context.Context, pgx.Tx, events.Shipped) error
 }
 
+// Cards has handlers whose effects are outside of the database: an acquirer's, that knows a charge by its key.
+type Cards interface {
+	// Charge is retried when its lease has passed.
+	//
+	//idem:handler window=24h lease=1s
+	Charge(ctx context.Context, e events.OrderPlaced) (events.Receipt, error)
+
+	// Wire is left to a person.
+	//
+	//idem:handler window=24h lease=1s expired=park inflight=fail
+	Wire(ctx context.Context, e events.OrderPlaced) error
+}
+
 // DBTX is all that CloseDay wants of a transaction.
 type DBTX interface {
 	Exec(context.Context, string, ...any) (pgconn.CommandTag, error)
