@@ -62,6 +62,9 @@ type job struct {
 	Place  string // its schema; SQLite: the DSN
 	Stage  string // where it gets killed
 	Event  events.OrderPlaced
+
+	Outside string // the outside system, for a job that charges
+	End     string // how the charge ends that is not killed
 }
 
 // The stages that a worker process can report, and stay in.
@@ -75,6 +78,19 @@ const workerSuffix = "_worker"
 
 // killWorker starts a worker process and kills it when it has come to the job's stage.
 func killWorker(t *testing.T, d driver, j job) {
+	t.Helper()
+	worker, stdout := startWorker(t, d, j)
+	said, readErr := stdout.ReadString('\n')
+	require.NoError(t, worker.Process.Kill())
+	var exit *exec.ExitError
+	require.ErrorAs(t, worker.Wait(), &exit)
+	require.NoError(t, readErr)
+	require.Equal(t, j.Stage, strings.TrimSpace(said))
+	require.False(t, exit.Exited(), "it was not killed: %v", exit)
+}
+
+// startWorker starts a worker process, and returns it with what it says.
+func startWorker(t *testing.T, d driver, j job) (*exec.Cmd, *bufio.Reader) {
 	t.Helper()
 	if d.postgres {
 		j.Server = server.DSN
@@ -91,14 +107,7 @@ func killWorker(t *testing.T, d driver, j job) {
 	stdout, err := worker.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, worker.Start())
-
-	said, readErr := bufio.NewReader(stdout).ReadString('\n')
-	require.NoError(t, worker.Process.Kill())
-	var exit *exec.ExitError
-	require.ErrorAs(t, worker.Wait(), &exit)
-	require.NoError(t, readErr)
-	require.Equal(t, j.Stage, strings.TrimSpace(said))
-	require.False(t, exit.Exited(), "it was not killed: %v", exit)
+	return worker, bufio.NewReader(stdout)
 }
 
 // work is the worker process. It ends by being killed; otherwise it returns an exit code.
@@ -118,6 +127,9 @@ func (j job) do(ctx context.Context) error {
 		return err
 	}
 	defer end()
+	if j.Outside != "" {
+		return j.charge(ctx, service)
+	}
 	_, err = service.PlaceOrder(ctx, j.Event)
 	if err == nil {
 		err = j.reached(afterCommit)
@@ -141,7 +153,19 @@ type placer interface {
 	PlaceOrder(context.Context, events.OrderPlaced) (events.Receipt, error)
 }
 
-func (j job) open(ctx context.Context) (_ placer, end func(), err error) {
+// charger is the generated type of every driver's cards.
+type charger interface {
+	Charge(context.Context, events.OrderPlaced) (events.Receipt, error)
+	Wire(context.Context, events.OrderPlaced) error
+}
+
+// worker is what a worker process has.
+type worker struct {
+	placer
+	charger
+}
+
+func (j job) open(ctx context.Context) (_ worker, end func(), err error) {
 	place := func(ctx context.Context, tx Tx, e events.OrderPlaced) (events.Receipt, error) {
 		s := &shop{}
 		if err := s.effect(ctx, tx, e.OrderID.String()); err != nil {
@@ -152,35 +176,35 @@ func (j job) open(ctx context.Context) (_ placer, end func(), err error) {
 	if j.Driver == "lite" {
 		db, err := sql.Open("sqlite", j.Place)
 		if err != nil {
-			return nil, nil, err
+			return worker{}, nil, err
 		}
-		return liteshop.NewIdempotentService(&liteshop.Service{
+		return worker{liteshop.NewIdempotentService(&liteshop.Service{
 			OnPlaceOrder: func(ctx context.Context, tx *sql.Tx, e events.OrderPlaced) (events.Receipt, error) {
 				return place(ctx, sqlTx{drivers()[2], tx}, e)
 			},
-		}, db), func() { _ = db.Close() }, nil
+		}, db), liteshop.NewIdempotentCards(j.cards(), db)}, func() { _ = db.Close() }, nil
 	}
 	config, err := pgxpool.ParseConfig(j.Server)
 	if err != nil {
-		return nil, nil, err
+		return worker{}, nil, err
 	}
 	config.ConnConfig.RuntimeParams["search_path"] = j.Place
 	config.ConnConfig.RuntimeParams["application_name"] = j.Place + workerSuffix
 	if j.Driver == "std" {
 		db := stdlib.OpenDB(*config.ConnConfig)
-		return stdshop.NewIdempotentService(&stdshop.Service{
+		return worker{stdshop.NewIdempotentService(&stdshop.Service{
 			OnPlaceOrder: func(ctx context.Context, tx *sql.Tx, e events.OrderPlaced) (events.Receipt, error) {
 				return place(ctx, sqlTx{drivers()[1], tx}, e)
 			},
-		}, db), func() { _ = db.Close() }, nil
+		}, db), stdshop.NewIdempotentCards(j.cards(), db)}, func() { _ = db.Close() }, nil
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
-		return nil, nil, err
+		return worker{}, nil, err
 	}
-	return pgxshop.NewIdempotentService(&pgxshop.Service{
+	return worker{pgxshop.NewIdempotentService(&pgxshop.Service{
 		OnPlaceOrder: func(ctx context.Context, tx pgx.Tx, e events.OrderPlaced) (events.Receipt, error) {
 			return place(ctx, pgxTx{tx}, e)
 		},
-	}, pool), pool.Close, nil
+	}, pool), pgxshop.NewIdempotentCards(j.cards(), pool)}, pool.Close, nil
 }

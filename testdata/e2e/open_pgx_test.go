@@ -98,6 +98,8 @@ func openPGX(t *testing.T, set setup) *shop {
 			return s.settle(ctx, pgxTx{tx})
 		}, tenant, batch)
 	}
+	guarded := pgxshop.NewIdempotentCards(&s.cards, s.pool, s.options(set)...)
+	s.Charge, s.Wire, s.MarkCharge = guarded.Charge, guarded.Wire, guarded.ChargeHandler().Mark
 	refunds := pgxshop.NewIdempotentRefunds(pgxRefunds{s}, s.pool, s.options(set)...)
 	s.Refund, s.RefundTotal = refunds.Refund, refunds.Total
 	return s

@@ -108,6 +108,8 @@ func openStd(t *testing.T, set setup) *shop {
 	s.Settle = func(ctx context.Context, tenant string, batch uuid.UUID) (int64, error) {
 		return functions.Settle(ctx, s.settleSQL, tenant, batch)
 	}
+	guarded := stdshop.NewIdempotentCards(&s.cards, s.db, s.options(set)...)
+	s.Charge, s.Wire, s.MarkCharge = guarded.Charge, guarded.Wire, guarded.ChargeHandler().Mark
 	refunds := stdshop.NewIdempotentRefunds(sqlRefunds{s}, s.db, s.options(set)...)
 	s.Refund, s.RefundTotal = refunds.Refund, refunds.Total
 	return s
@@ -169,6 +171,8 @@ func openLite(t *testing.T, set setup) *shop {
 	s.Settle = func(ctx context.Context, tenant string, batch uuid.UUID) (int64, error) {
 		return functions.Settle(ctx, s.settleSQL, tenant, batch)
 	}
+	guarded := liteshop.NewIdempotentCards(&s.cards, s.db, s.options(set)...)
+	s.Charge, s.Wire, s.MarkCharge = guarded.Charge, guarded.Wire, guarded.ChargeHandler().Mark
 	refunds := liteshop.NewIdempotentRefunds(sqlRefunds{s}, s.db, s.options(set)...)
 	s.Refund, s.RefundTotal = refunds.Refund, refunds.Total
 	return s

@@ -60,6 +60,20 @@ func TestRoundTrips(t *testing.T) {
 	assert.Equal(t, 3, trips(func() error { return s.AuditOrder(ctx, order()) }), "without a result")
 	assert.Equal(t, 2, trips(func() error { return s.AuditOrder(ctx, e) }), "a repeat without a result")
 
+	// A lease costs its claim and its end, and a repeat the claim and a look.
+	s.cards = cards{charge: func(context.Context, events.OrderPlaced) (events.Receipt, error) { return events.Receipt{}, nil }}
+	charged := func(e events.OrderPlaced) func() error {
+		return func() error {
+			_, err := s.Charge(ctx, e)
+			return err
+		}
+	}
+	for range 2 {
+		require.NoError(t, charged(e)())
+	}
+	assert.Equal(t, 2, trips(charged(order())), "with a lease")
+	assert.Equal(t, 2, trips(charged(e)), "a repeat with a lease")
+
 	// A handler's error costs the claim, its statement and a ROLLBACK.
 	s.auditOrder = func(ctx context.Context, tx Tx, e events.OrderPlaced) error {
 		if err := s.effect(ctx, tx, "in vain"); err != nil {

@@ -60,6 +60,12 @@ type shop struct {
 	Refund       func(context.Context, events.RefundAsked) error
 	RefundTotal  func(context.Context) (int64, error)
 
+	// Charge and Wire have leases, and cards is what they do.
+	Charge     func(context.Context, events.OrderPlaced) (events.Receipt, error)
+	Wire       func(context.Context, events.OrderPlaced) error
+	MarkCharge func(context.Context, events.OrderPlaced, events.Receipt) error
+	cards      cards
+
 	// MarkOrder and MarkAudit are the handlers' Mark.
 	MarkOrder func(context.Context, events.OrderPlaced, events.Receipt) error
 	MarkAudit func(context.Context, events.OrderPlaced) error

@@ -2,27 +2,31 @@
 
 -- name: Claim :execrows
 -- Claim inserts the row of a key, unless there is one: the rows affected decide.
-INSERT INTO "idempotency_keys" (handler, key, state, owner, fingerprint, failure, expires_at)
+INSERT INTO "idempotency_keys" (handler, key, state, owner, fingerprint, failure, lease_until, expires_at)
 VALUES (sqlc.arg(handler), sqlc.arg(key), sqlc.arg(state), sqlc.arg(owner), sqlc.narg(fingerprint), sqlc.narg(failure),
+    CAST(unixepoch('subsec') * 1000000 AS INTEGER) + CAST(sqlc.narg(lease_us) AS INTEGER),
     CAST(unixepoch('subsec') * 1000000 AS INTEGER) + CAST(sqlc.narg(window_us) AS INTEGER))
 ON CONFLICT (handler, key) DO NOTHING;
 
 -- name: Lookup :one
--- Lookup reads the row of a key, and whether its window has passed by the database's clock.
+-- Lookup reads the row of a key, and by the database's clock whether its window has passed and what is left of its lease.
 SELECT state, owner, fence, fingerprint, result, failure,
-    CAST(coalesce(expires_at <= CAST(unixepoch('subsec') * 1000000 AS INTEGER), 0) AS INTEGER) AS expired
+    CAST(coalesce(expires_at <= CAST(unixepoch('subsec') * 1000000 AS INTEGER), 0) AS INTEGER) AS expired,
+    CAST(coalesce(lease_until - CAST(unixepoch('subsec') * 1000000 AS INTEGER), 0) AS INTEGER) AS lease_left_us
 FROM "idempotency_keys"
 WHERE handler = sqlc.arg(handler) AND key = sqlc.arg(key);
 
 -- name: TakeOver :execrows
--- TakeOver claims an expired row, if it is still the one whose owner was seen.
+-- TakeOver claims a row that is past its window or its lease, or was released, if it is still the one whose owner was seen.
 UPDATE "idempotency_keys"
 SET state = sqlc.arg(state), owner = sqlc.arg(owner), fence = fence + 1, fingerprint = sqlc.narg(fingerprint),
-    result = NULL, failure = sqlc.narg(failure), successor = NULL, lease_until = NULL,
+    result = NULL, failure = sqlc.narg(failure), successor = NULL,
+    lease_until = CAST(unixepoch('subsec') * 1000000 AS INTEGER) + CAST(sqlc.narg(lease_us) AS INTEGER),
     created_at = CAST(unixepoch('subsec') * 1000000 AS INTEGER), updated_at = CAST(unixepoch('subsec') * 1000000 AS INTEGER),
     expires_at = CAST(unixepoch('subsec') * 1000000 AS INTEGER) + CAST(sqlc.narg(window_us) AS INTEGER)
 WHERE handler = sqlc.arg(handler) AND key = sqlc.arg(key)
-    AND owner = sqlc.arg(seen_owner) AND expires_at <= CAST(unixepoch('subsec') * 1000000 AS INTEGER);
+    AND owner = sqlc.arg(seen_owner)
+    AND (expires_at <= CAST(unixepoch('subsec') * 1000000 AS INTEGER) OR state = 'released' OR state = 'running' AND lease_until <= CAST(unixepoch('subsec') * 1000000 AS INTEGER));
 
 -- name: Complete :execrows
 -- Complete turns the open row of an owner into a done one.
@@ -31,6 +35,36 @@ SET state = 'done', result = sqlc.narg(result), updated_at = CAST(unixepoch('sub
     expires_at = CAST(unixepoch('subsec') * 1000000 AS INTEGER) + CAST(sqlc.narg(window_us) AS INTEGER)
 WHERE handler = sqlc.arg(handler) AND key = sqlc.arg(key)
     AND owner = sqlc.arg(owner) AND state = 'open';
+
+-- name: Renew :execrows
+-- Renew has a lease begin anew, if it is still its owner's.
+UPDATE "idempotency_keys"
+SET lease_until = CAST(unixepoch('subsec') * 1000000 AS INTEGER) + CAST(sqlc.arg(lease_us) AS INTEGER), updated_at = CAST(unixepoch('subsec') * 1000000 AS INTEGER)
+WHERE handler = sqlc.arg(handler) AND key = sqlc.arg(key)
+    AND owner = sqlc.arg(owner) AND fence = sqlc.arg(fence) AND state = 'running';
+
+-- name: Finish :execrows
+-- Finish turns a leased row into a done or failed one, if it is still its owner's. The window begins here.
+UPDATE "idempotency_keys"
+SET state = sqlc.arg(state), result = sqlc.narg(result), failure = sqlc.narg(failure), lease_until = NULL,
+    updated_at = CAST(unixepoch('subsec') * 1000000 AS INTEGER),
+    expires_at = CAST(unixepoch('subsec') * 1000000 AS INTEGER) + CAST(sqlc.narg(window_us) AS INTEGER)
+WHERE handler = sqlc.arg(handler) AND key = sqlc.arg(key)
+    AND owner = sqlc.arg(owner) AND fence = sqlc.arg(fence) AND state = 'running';
+
+-- name: Release :execrows
+-- Release gives a lease back, if it is still its owner's. The row stays, so that the fence only grows.
+UPDATE "idempotency_keys"
+SET state = 'released', lease_until = NULL, updated_at = CAST(unixepoch('subsec') * 1000000 AS INTEGER)
+WHERE handler = sqlc.arg(handler) AND key = sqlc.arg(key)
+    AND owner = sqlc.arg(owner) AND fence = sqlc.arg(fence) AND state = 'running';
+
+-- name: Park :execrows
+-- Park keeps everybody away from a row whose lease has passed, if it is still the one that was seen.
+UPDATE "idempotency_keys"
+SET state = 'parked', lease_until = NULL, updated_at = CAST(unixepoch('subsec') * 1000000 AS INTEGER)
+WHERE handler = sqlc.arg(handler) AND key = sqlc.arg(key)
+    AND owner = sqlc.arg(owner) AND fence = sqlc.arg(fence) AND state = 'running' AND lease_until <= CAST(unixepoch('subsec') * 1000000 AS INTEGER);
 
 -- name: Sweep :execrows
 -- Sweep deletes a batch of the rows whose window has passed, those first that have waited longest. Only completed rows go.

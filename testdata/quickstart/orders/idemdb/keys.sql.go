@@ -9,9 +9,10 @@ import (
 )
 
 const claim = `-- name: Claim :execrows
-INSERT INTO "idempotency_keys" (handler, key, state, owner, fingerprint, failure, expires_at)
+INSERT INTO "idempotency_keys" (handler, key, state, owner, fingerprint, failure, lease_until, expires_at)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6,
-    CAST(unixepoch('subsec') * 1000000 AS INTEGER) + CAST(?7 AS INTEGER))
+    CAST(unixepoch('subsec') * 1000000 AS INTEGER) + CAST(?7 AS INTEGER),
+    CAST(unixepoch('subsec') * 1000000 AS INTEGER) + CAST(?8 AS INTEGER))
 ON CONFLICT (handler, key) DO NOTHING
 `
 
@@ -22,6 +23,7 @@ type ClaimParams struct {
 	Owner       []byte
 	Fingerprint sql.NullString
 	Failure     sql.NullString
+	LeaseUs     sql.NullInt64
 	WindowUs    sql.NullInt64
 }
 
@@ -34,6 +36,7 @@ func (q *Queries) Claim(ctx context.Context, db DBTX, arg ClaimParams) (int64, e
 		arg.Owner,
 		arg.Fingerprint,
 		arg.Failure,
+		arg.LeaseUs,
 		arg.WindowUs,
 	)
 	if err != nil {
@@ -73,9 +76,48 @@ func (q *Queries) Complete(ctx context.Context, db DBTX, arg CompleteParams) (in
 	return result.RowsAffected()
 }
 
+const finish = `-- name: Finish :execrows
+UPDATE "idempotency_keys"
+SET state = ?1, result = ?2, failure = ?3, lease_until = NULL,
+    updated_at = CAST(unixepoch('subsec') * 1000000 AS INTEGER),
+    expires_at = CAST(unixepoch('subsec') * 1000000 AS INTEGER) + CAST(?4 AS INTEGER)
+WHERE handler = ?5 AND key = ?6
+    AND owner = ?7 AND fence = ?8 AND state = 'running'
+`
+
+type FinishParams struct {
+	State    string
+	Result   []byte
+	Failure  sql.NullString
+	WindowUs sql.NullInt64
+	Handler  string
+	Key      string
+	Owner    []byte
+	Fence    int64
+}
+
+// Finish turns a leased row into a done or failed one, if it is still its owner's. The window begins here.
+func (q *Queries) Finish(ctx context.Context, db DBTX, arg FinishParams) (int64, error) {
+	result, err := db.ExecContext(ctx, finish,
+		arg.State,
+		arg.Result,
+		arg.Failure,
+		arg.WindowUs,
+		arg.Handler,
+		arg.Key,
+		arg.Owner,
+		arg.Fence,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const lookup = `-- name: Lookup :one
 SELECT state, owner, fence, fingerprint, result, failure,
-    CAST(coalesce(expires_at <= CAST(unixepoch('subsec') * 1000000 AS INTEGER), 0) AS INTEGER) AS expired
+    CAST(coalesce(expires_at <= CAST(unixepoch('subsec') * 1000000 AS INTEGER), 0) AS INTEGER) AS expired,
+    CAST(coalesce(lease_until - CAST(unixepoch('subsec') * 1000000 AS INTEGER), 0) AS INTEGER) AS lease_left_us
 FROM "idempotency_keys"
 WHERE handler = ?1 AND key = ?2
 `
@@ -93,9 +135,10 @@ type LookupRow struct {
 	Result      []byte
 	Failure     sql.NullString
 	Expired     int64
+	LeaseLeftUs int64
 }
 
-// Lookup reads the row of a key, and whether its window has passed by the database's clock.
+// Lookup reads the row of a key, and by the database's clock whether its window has passed and what is left of its lease.
 func (q *Queries) Lookup(ctx context.Context, db DBTX, arg LookupParams) (LookupRow, error) {
 	row := db.QueryRowContext(ctx, lookup, arg.Handler, arg.Key)
 	var i LookupRow
@@ -107,8 +150,95 @@ func (q *Queries) Lookup(ctx context.Context, db DBTX, arg LookupParams) (Lookup
 		&i.Result,
 		&i.Failure,
 		&i.Expired,
+		&i.LeaseLeftUs,
 	)
 	return i, err
+}
+
+const park = `-- name: Park :execrows
+UPDATE "idempotency_keys"
+SET state = 'parked', lease_until = NULL, updated_at = CAST(unixepoch('subsec') * 1000000 AS INTEGER)
+WHERE handler = ?1 AND key = ?2
+    AND owner = ?3 AND fence = ?4 AND state = 'running' AND lease_until <= CAST(unixepoch('subsec') * 1000000 AS INTEGER)
+`
+
+type ParkParams struct {
+	Handler string
+	Key     string
+	Owner   []byte
+	Fence   int64
+}
+
+// Park keeps everybody away from a row whose lease has passed, if it is still the one that was seen.
+func (q *Queries) Park(ctx context.Context, db DBTX, arg ParkParams) (int64, error) {
+	result, err := db.ExecContext(ctx, park,
+		arg.Handler,
+		arg.Key,
+		arg.Owner,
+		arg.Fence,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const release = `-- name: Release :execrows
+UPDATE "idempotency_keys"
+SET state = 'released', lease_until = NULL, updated_at = CAST(unixepoch('subsec') * 1000000 AS INTEGER)
+WHERE handler = ?1 AND key = ?2
+    AND owner = ?3 AND fence = ?4 AND state = 'running'
+`
+
+type ReleaseParams struct {
+	Handler string
+	Key     string
+	Owner   []byte
+	Fence   int64
+}
+
+// Release gives a lease back, if it is still its owner's. The row stays, so that the fence only grows.
+func (q *Queries) Release(ctx context.Context, db DBTX, arg ReleaseParams) (int64, error) {
+	result, err := db.ExecContext(ctx, release,
+		arg.Handler,
+		arg.Key,
+		arg.Owner,
+		arg.Fence,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const renew = `-- name: Renew :execrows
+UPDATE "idempotency_keys"
+SET lease_until = CAST(unixepoch('subsec') * 1000000 AS INTEGER) + CAST(?1 AS INTEGER), updated_at = CAST(unixepoch('subsec') * 1000000 AS INTEGER)
+WHERE handler = ?2 AND key = ?3
+    AND owner = ?4 AND fence = ?5 AND state = 'running'
+`
+
+type RenewParams struct {
+	LeaseUs int64
+	Handler string
+	Key     string
+	Owner   []byte
+	Fence   int64
+}
+
+// Renew has a lease begin anew, if it is still its owner's.
+func (q *Queries) Renew(ctx context.Context, db DBTX, arg RenewParams) (int64, error) {
+	result, err := db.ExecContext(ctx, renew,
+		arg.LeaseUs,
+		arg.Handler,
+		arg.Key,
+		arg.Owner,
+		arg.Fence,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }
 
 const sweep = `-- name: Sweep :execrows
@@ -137,11 +267,13 @@ func (q *Queries) Sweep(ctx context.Context, db DBTX, arg SweepParams) (int64, e
 const takeOver = `-- name: TakeOver :execrows
 UPDATE "idempotency_keys"
 SET state = ?1, owner = ?2, fence = fence + 1, fingerprint = ?3,
-    result = NULL, failure = ?4, successor = NULL, lease_until = NULL,
+    result = NULL, failure = ?4, successor = NULL,
+    lease_until = CAST(unixepoch('subsec') * 1000000 AS INTEGER) + CAST(?5 AS INTEGER),
     created_at = CAST(unixepoch('subsec') * 1000000 AS INTEGER), updated_at = CAST(unixepoch('subsec') * 1000000 AS INTEGER),
-    expires_at = CAST(unixepoch('subsec') * 1000000 AS INTEGER) + CAST(?5 AS INTEGER)
-WHERE handler = ?6 AND key = ?7
-    AND owner = ?8 AND expires_at <= CAST(unixepoch('subsec') * 1000000 AS INTEGER)
+    expires_at = CAST(unixepoch('subsec') * 1000000 AS INTEGER) + CAST(?6 AS INTEGER)
+WHERE handler = ?7 AND key = ?8
+    AND owner = ?9
+    AND (expires_at <= CAST(unixepoch('subsec') * 1000000 AS INTEGER) OR state = 'released' OR state = 'running' AND lease_until <= CAST(unixepoch('subsec') * 1000000 AS INTEGER))
 `
 
 type TakeOverParams struct {
@@ -149,19 +281,21 @@ type TakeOverParams struct {
 	Owner       []byte
 	Fingerprint sql.NullString
 	Failure     sql.NullString
+	LeaseUs     sql.NullInt64
 	WindowUs    sql.NullInt64
 	Handler     string
 	Key         string
 	SeenOwner   []byte
 }
 
-// TakeOver claims an expired row, if it is still the one whose owner was seen.
+// TakeOver claims a row that is past its window or its lease, or was released, if it is still the one whose owner was seen.
 func (q *Queries) TakeOver(ctx context.Context, db DBTX, arg TakeOverParams) (int64, error) {
 	result, err := db.ExecContext(ctx, takeOver,
 		arg.State,
 		arg.Owner,
 		arg.Fingerprint,
 		arg.Failure,
+		arg.LeaseUs,
 		arg.WindowUs,
 		arg.Handler,
 		arg.Key,
