@@ -14,8 +14,8 @@
 //     [ErrZeroKey], [ErrPayloadMismatch], [*InProgressError] and the others in it;
 //   - in a handler, [Permanent] for an error that no other run would mend, and [AfterCommit];
 //   - in a handler without a transaction, [FromContext], whose [Run.ExternalKey] is for the outside system that it calls: see
-    [Lease];
-  - the [Observer], which sees the [Outcome] of every delivery;
+//     [Lease];
+//   - the [Observer], which sees the [Outcome] of every delivery;
 //   - [Handler], which the generated accessors return: [Handler.Mark] records events that were handled before,
 //     and [Handler.InTx] delivers within a transaction that the caller has;
 //   - [Guard.Check], at start-up, and a [Janitor], that deletes what is past its window.
