@@ -58,4 +58,5 @@ const (
 	codeDisagree     diag.Code = "IDEM409"
 	codeTable        diag.Code = "IDEM410"
 	codeSchema       diag.Code = "IDEM411"
+	codeEngineChange diag.Code = "IDEM412"
 )

@@ -53,7 +53,7 @@ func TestRegistry(t *testing.T) {
 			assert.Equal(t, a.required, a.mend != "", a.name)
 			assert.Equal(t, a.name, strings.ToLower(a.name))
 		}
-		for _, p := range planned.args[v.name] {
+		for p := range planned.args[v.name] {
 			assert.Nil(t, find(v.args, argName, p), p)
 		}
 	}

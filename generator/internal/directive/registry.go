@@ -102,21 +102,24 @@ var verbs = []verb{
 }
 
 // planned are words that are not supported yet. They are not in the registry, and so in no help; the table only lets
-// the parser say "not supported yet" where it would say "unknown".
+// the parser say "not supported yet" where it would say "unknown", and what to do meanwhile where there is a way.
 var planned = struct {
 	verbs []string
-	args  map[string][]string // by verb
-	words map[string][]string // by verb.argument
+	args  map[string]map[string]string // by verb, and the way out by argument
+	words map[string][]string          // by verb.argument
 }{
 	verbs: []string{"transition", "states", "consume"},
-	args: map[string][]string{
-		"package": {"driver"},
-		"handler": {"lease", "expired", "keyversion", "compat"},
+	args: map[string]map[string]string{
+		"package": {"driver": ""},
+		"handler": {"lease": outbox, "expired": outbox, "keyversion": "", "compat": ""},
 	},
 	words: map[string][]string{
 		"package.engine": {"mysql", "mariadb"},
 	},
 }
+
+// outbox is the way out for handlers with effects outside the database, as long as there are no leases.
+const outbox = "let the handler write what it would send into a table of yours, in its transaction, and send it from there"
 
 // A role is what a tagged field is for.
 type role struct {

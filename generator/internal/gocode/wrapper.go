@@ -32,23 +32,26 @@ func (f *file) group(g *model.Group) {
 	f.add(comment(groupDoc(g)).Line(), jen.Type().Id(g.Name).Struct(fields...))
 	f.constructor(g)
 	recv := f.receiver(g)
-	f.add(comment("Guard is what the handlers share.").Line(),
+	f.add(comment("Guard is the guard that all handlers share: for its Check, and for an [idem.Janitor].").Line(),
 		jen.Func().Params(jen.Id(recv).Op("*").Id(g.Name)).Id("Guard").Params().Op("*").Add(f.idem("Guard")).Types(f.txType()).
 			Block(jen.Return(jen.Id(recv).Dot(f.field(g, guardField)))))
 }
 
+// once is the promise as exactly as a sentence can have it: a run that failed has left nothing, and is not the one.
+const once = "commits once per business key. What a failed run did is rolled back."
+
 func groupDoc(g *model.Group) string {
 	switch g.Kind {
 	case model.Functions:
-		return g.Name + " has the package's handlers made safe to call again: each runs once per business key."
+		return g.Name + " has the package's handlers made safe to call again: each " + once
 	case model.Interface:
-		text := fmt.Sprintf("%s is %s made safe to call again: each handler runs once per business key.", g.Name, link(typeName(g)))
+		text := fmt.Sprintf("%s is %s made safe to call again: each handler %s", g.Name, link(typeName(g)), once)
 		if len(g.Forwards) > 0 {
 			text += " Other methods are passed on."
 		}
 		return text
 	default:
-		return fmt.Sprintf("%s is %s made safe to call again: each handler runs once per business key.", g.Name, link(typeName(g)))
+		return fmt.Sprintf("%s is %s made safe to call again: each handler %s", g.Name, link(typeName(g)), once)
 	}
 }
 
@@ -95,6 +98,7 @@ func (f *file) constructor(g *model.Group) {
 		}
 		params = append(params, jen.Id(l.wrapped).Add(wrapped))
 	}
+	doc += " An option that is not valid, and a database that cannot be reached, show at the first delivery."
 	params = append(params, jen.Id(l.db).Add(db), jen.Id(l.opts).Op("...").Add(f.idem("Option")))
 
 	values := []jen.Code{jen.Id(f.field(g, guardField)).Op(":").Id(l.guard)}
