@@ -46,7 +46,7 @@ type Result struct {
 	// With several modules it is one line for each.
 	RuntimeGet string
 	// Notes are what a user may not have meant, in one line each: that this run has made a store where another one might
-	// do. Their paths are relative to Config.Dir. A run that writes nothing has none.
+	// do, or that a handler's key or stored name is another one than before. Their paths are relative to Config.Dir. A run that writes nothing has none.
 	Notes []string
 	// Loads and SQLCRuns count the expensive steps: at most one of each in a run, whatever the number of packages.
 	Loads, SQLCRuns int
@@ -109,6 +109,12 @@ func DirectivesHelp(w io.Writer) error { return directive.Help(w) }
 
 // DirectivesMarkdown writes the same as a page of documentation to w.
 func DirectivesMarkdown(w io.Writer) error { return directive.Markdown(w) }
+
+// DiagnosticsHelp writes what each code of a diagnostic means to w, one line each.
+func DiagnosticsHelp(w io.Writer) error { return diag.Help(w) }
+
+// ExplainDiagnostic is the meaning of a diagnostic's code, and false where there is no such code.
+func ExplainDiagnostic(code string) (string, bool) { return diag.Explain(diag.Code(code)) }
 
 // DiagnosticsMarkdown writes the page of documentation on the codes of diagnostics to w.
 func DiagnosticsMarkdown(w io.Writer) error { return diag.Markdown(w) }

@@ -118,7 +118,7 @@ func TestManyPackagesOneLoadOneSQLC(t *testing.T) {
 	assert.Len(t, written, 3+3*7)
 	assert.Equal(t, []string{"a/idemdb/sqlc.yaml", "b/idemdb/sqlc.yaml", "c/idemdb/sqlc.yaml"}, written[:3])
 	assert.Equal(t, []string{"a/idemdb/store_gen.go", "b/idemdb/store_gen.go", "c/idemdb/store_gen.go"}, written[len(written)-3:])
-	assert.Equal(t, "go get github.com/idemgen/idemgen/runtime@latest", first.RuntimeGet)
+	assert.Equal(t, "go get github.com/idemgen/idemgen/runtime@latest && go mod tidy", first.RuntimeGet)
 
 	second := run(t, dir, generator.Generate)
 	assert.Empty(t, second.Written)

@@ -17,14 +17,16 @@ const (
 	runtimeModule = toolModule + "/runtime"
 )
 
-// runtimeGet is the commands that add the runtime where it is missing, one for each module, to be run in dir.
+// runtimeGet is the commands that add the runtime where it is missing, one line for each module, to be run in dir. What
+// the generated code imports besides may lack its own requirements or sums, pgx's pool for one: tidy adds them.
 func runtimeGet(program *model.Program, dir string) string {
 	var lines []string
 	for _, p := range program.Packages {
 		if !p.RuntimeMissing {
 			continue
 		}
-		line := fmt.Sprintf("go %sget %s@%s", inModule(p.Module.Dir, dir), runtimeModule, runtimeVersion())
+		in := inModule(p.Module.Dir, dir)
+		line := fmt.Sprintf("go %sget %s@%s && go %smod tidy", in, runtimeModule, runtimeVersion(), in)
 		if !slices.Contains(lines, line) {
 			lines = append(lines, line)
 		}

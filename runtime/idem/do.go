@@ -320,7 +320,7 @@ func (h *Handler[Tx, E, R]) uncommitted(d *delivery, result R, err error) (R, st
 // again. An error of the handler counts too, since it is most often the database's, wrapped.
 func (h *Handler[Tx, E, R]) undone(err error) step {
 	var end *driver.CommitError
-	if errors.As(err, &end) {
+	if errors.As(err, &end) && end.Fate != driver.Refused {
 		return ended
 	}
 	switch h.guard.driver.Classify(err) {

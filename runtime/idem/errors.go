@@ -117,6 +117,8 @@ func commitError(err error) error {
 		sentinel = ErrTransactionAborted
 	case driver.Lost:
 		sentinel = ErrTransactionLost
+	case driver.Refused:
+		return end.Err
 	default:
 		sentinel = ErrCommitUnknown
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -19,6 +20,9 @@ import (
 // The mark may be wrapped further. It is Permanent's only effect: the error's text and what it wraps stay, and
 // Permanent(nil) is nil. It has none on an error that the database gives to a transaction that lost against another one,
 // which is run again, nor on a run whose context is over.
+//
+// The mark is the handler's own. Where a handler delivers another event within its run and returns the [*Error] of that,
+// what the other handler has marked is not marked for this one.
 func Permanent(err error) error {
 	if err == nil {
 		return nil
@@ -31,9 +35,21 @@ type permanentError struct{ err error }
 func (e *permanentError) Error() string { return e.err.Error() }
 func (e *permanentError) Unwrap() error { return e.err }
 
+// isPermanent looks for the mark of this handler. An [*Error] is another one's delivery: what that one's own run has marked
+// is settled there, and a repeat of it would show no mark.
 func isPermanent(err error) bool {
-	var mark *permanentError
-	return errors.As(err, &mark)
+	switch err := err.(type) {
+	case *permanentError:
+		return true
+	case *Error:
+		return false
+	case interface{ Unwrap() error }:
+		return isPermanent(err.Unwrap())
+	case interface{ Unwrap() []error }:
+		return slices.ContainsFunc(err.Unwrap(), isPermanent)
+	default:
+		return false
+	}
 }
 
 // FailedError is an event that has failed for good: the handler returned an error marked by [Permanent], in this delivery or

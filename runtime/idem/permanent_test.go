@@ -234,3 +234,30 @@ func TestFailureText(t *testing.T) {
 		}
 	}
 }
+
+// What another handler has marked, in an event that this one's run delivers, is not marked for this one: its repeat would not
+// show the mark either. A mark of one's own on top of it counts.
+func TestPermanentIsTheHandlersOwn(t *testing.T) {
+	t.Parallel()
+	nested := &Error{Handler: "orders.Other", Key: "b", Err: &FailedError{Err: Permanent(errNoSuchOrder)}}
+	for name, tt := range map[string]struct {
+		err       error
+		permanent bool
+	}{
+		"another one's":         {nested, false},
+		"another one's, joined": {errors.Join(errBroken, fmt.Errorf("other: %w", nested)), false},
+		"one's own":             {fmt.Errorf("other: %w", Permanent(nested)), true},
+		"one's own beside it":   {errors.Join(nested, Permanent(errBroken)), true},
+		"none":                  {errBroken, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db, c := newFake(t), counter{fail: func(int) error { return tt.err }}
+			_, err := NewHandler(db.guard(), orderSpec(), c.place).Do(t.Context(), order{ID: "a"})
+			row, recorded := db.row("orders.Place", "a")
+			if recorded != tt.permanent || recorded && row.State != store.Failed || !errors.Is(err, tt.err) {
+				t.Errorf("got %v and %+v", err, row)
+			}
+		})
+	}
+}

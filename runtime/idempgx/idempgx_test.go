@@ -175,18 +175,25 @@ func TestCommitError(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			var end *driver.CommitError
-			err := newSession(nil, nil).commitError(tt.err)
+			err := newSession(nil, nil).commitError(tt.err, true)
 			if got := errors.As(err, &end) && end.Fate == driver.Unknown; got != tt.unknown || !errors.Is(err, tt.err) {
 				t.Errorf("got %v", err)
 			}
 		})
 	}
 	var end *driver.CommitError
-	if err := newSession(nil, nil).commitError(pgx.ErrTxCommitRollback); !errors.As(err, &end) || end.Fate != driver.Aborted {
+	if err := newSession(nil, nil).commitError(pgx.ErrTxCommitRollback, true); !errors.As(err, &end) || end.Fate != driver.Aborted {
 		t.Errorf("answered with ROLLBACK: %v", err)
 	}
+	denied := answer("ERROR", "42501")
+	if err := newSession(nil, nil).commitError(denied, true); !errors.As(err, &end) || end.Fate != driver.Refused {
+		t.Errorf("a deferred trigger's error: %v", err)
+	}
+	if err := newSession(nil, nil).commitError(denied, false); err != denied {
+		t.Errorf("an error before COMMIT: %v", err)
+	}
 	lost := &driver.CommitError{Fate: driver.Lost}
-	if err := newSession(nil, nil).commitError(lost); !errors.As(err, &end) || end != lost {
+	if err := newSession(nil, nil).commitError(lost, true); !errors.As(err, &end) || end != lost {
 		t.Errorf("lost: %v", err)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -23,11 +25,16 @@ const (
 // noted is an owner as it stands in the setting.
 func noted(o store.Owner) string { return "/" + hex.EncodeToString(o[:]) }
 
-// joined is a savepoint in a transaction of the caller's.
+// points numbers the savepoints of this process, so that no two of a transaction share a name: a handler that has ended its
+// own by SQL text shall not be taken for having ended another one.
+var points atomic.Uint64
+
+// joined is a savepoint in a transaction of the caller's. It is not pgx's own kind, which is left in the transaction when one
+// goes back to it: a repeat would leave one each.
 type joined struct {
 	pool  *pool
 	outer pgx.Tx
-	point pgx.Tx // nil outside of the savepoint
+	point string // the savepoint's name; empty outside of it
 	state txState
 }
 
@@ -35,21 +42,28 @@ func (s *joined) Begin(ctx context.Context) error {
 	if err := s.back(ctx); err != nil {
 		return err
 	}
-	point, err := s.outer.Begin(ctx)
-	if err != nil {
+	point := "idemgen_" + strconv.FormatUint(points.Add(1), 10)
+	if _, err := s.outer.Exec(ctx, "savepoint "+point); err != nil {
 		return err
 	}
 	s.point = point
 	return nil
 }
 
-// back goes back to the savepoint, if there is one.
+// back goes back to the savepoint, if there is one, and releases it, whether the caller's context is over or not. Where it
+// cannot, what should be undone must not be committed either: then the connection is closed.
 func (s *joined) back(ctx context.Context) error {
-	if s.point == nil {
+	if s.point == "" {
 		return nil
 	}
-	err := s.point.Rollback(ctx)
-	s.point = nil
+	ctx, cancel := driver.Detach(ctx)
+	defer cancel()
+	_, err := s.outer.Exec(ctx, "rollback to savepoint "+s.point+"; release savepoint "+s.point)
+	s.point = ""
+	if err != nil && !errors.Is(err, pgx.ErrTxClosed) {
+		// The first error tells more than the second.
+		_ = s.outer.Conn().Close(ctx)
+	}
 	return err
 }
 
@@ -71,7 +85,7 @@ func (s *joined) claim(ctx context.Context, owner store.Owner, wait time.Duratio
 	}
 	bounded, cancel := driver.BoundWait(ctx, wait)
 	defer cancel()
-	n, err := run(bounded, joining{point: s.point, owner: owner, wait: wait})
+	n, err := run(bounded, joining{tx: s.outer, owner: owner, wait: wait})
 	return n == 1, driver.WaitError(ctx, bounded, err)
 }
 
@@ -79,7 +93,7 @@ func (s *joined) claim(ctx context.Context, owner store.Owner, wait time.Duratio
 // bound's removal behind it.
 type joining struct {
 	noQuery
-	point pgx.Tx
+	tx    pgx.Tx
 	owner store.Owner
 	wait  time.Duration
 }
@@ -89,7 +103,7 @@ func (p joining) Exec(ctx context.Context, sql string, args ...any) (pgconn.Comm
 	b.Queue(boundLock, driver.LockTimeout(p.wait))
 	b.Queue(sql, args...)
 	b.Queue(freeLockNoting, noted(p.owner))
-	tags, err := readTags(p.point.SendBatch(ctx, b), 3)
+	tags, err := readTags(p.tx.SendBatch(ctx, b), 3)
 	return tags[1], err
 }
 
@@ -105,7 +119,7 @@ func (s *joined) Mine(ctx context.Context, owner store.Owner) (mine bool, err er
 	return mine, err
 }
 
-func (s *joined) Tx() pgx.Tx { return &guardedTx{native: s.point, state: &s.state} }
+func (s *joined) Tx() pgx.Tx { return &guardedTx{native: s.outer, state: &s.state} }
 
 func (s *joined) Commit(ctx context.Context, c *store.Completion) error {
 	s.state.closed.Store(true)
@@ -120,8 +134,11 @@ func (s *joined) Commit(ctx context.Context, c *store.Completion) error {
 	case conn.TxStatus() == statusIdle:
 		return &driver.CommitError{Fate: driver.Lost}
 	}
+
+	ctx, cancel := driver.Detach(ctx)
+	defer cancel()
 	if c != nil {
-		n, err := s.pool.queries.Complete(ctx, s.point, *c)
+		n, err := s.pool.queries.Complete(ctx, s.outer, *c)
 		switch {
 		case err != nil:
 			return err
@@ -129,17 +146,18 @@ func (s *joined) Commit(ctx context.Context, c *store.Completion) error {
 			return &driver.CommitError{Fate: driver.Lost, Err: errors.New("the claim is gone")}
 		}
 	}
-	if err := s.point.Commit(ctx); err != nil {
+	if _, err := s.outer.Exec(ctx, "release savepoint "+s.point); err != nil {
+		if driver.NoSavepointState(driver.SQLState(err)) {
+			return &driver.CommitError{Fate: driver.Lost, Err: err}
+		}
 		return err
 	}
-	s.point = nil
+	s.point = ""
 	return nil
 }
 
 func (s *joined) Close(ctx context.Context) {
 	s.state.closed.Store(true)
-	ctx, cancel := driver.Detach(ctx)
-	defer cancel()
 	// Where it cannot go back, the caller's transaction cannot go on, which the caller will see.
 	_ = s.back(ctx)
 }

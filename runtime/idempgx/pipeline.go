@@ -72,6 +72,7 @@ type ending struct {
 	session *session
 	check   bool
 	commit  bool
+	reached bool              // all that comes before COMMIT was answered
 	answer  pgconn.CommandTag // COMMIT's
 }
 
@@ -93,7 +94,9 @@ func (p *ending) send(ctx context.Context, queue func(*pgx.Batch)) (pgconn.Comma
 
 	tags, err := readTags(p.session.conn.SendBatch(ctx, b), b.Len())
 	if p.commit {
-		p.answer = tags[b.Len()-1]
+		last := b.Len() - 1
+		p.answer = tags[last]
+		p.reached = last == 0 || tags[last-1].String() != ""
 	}
 	switch {
 	case p.answer.String() != "":

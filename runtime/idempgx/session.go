@@ -120,7 +120,7 @@ func (s *session) Commit(ctx context.Context, c *store.Completion) error {
 	case err != nil && !end.commit:
 		return err // of what came before a COMMIT that was not sent
 	case err != nil:
-		return s.commitError(err)
+		return s.commitError(err, end.reached)
 	case end.commit:
 		return errOneStatement
 	default:
@@ -147,14 +147,15 @@ func (s *session) complete(ctx context.Context, end *ending, c *store.Completion
 
 func (s *session) commitNative(ctx context.Context) error {
 	if err := s.tx.native.Commit(ctx); err != nil {
-		return s.commitError(err)
+		return s.commitError(err, true)
 	}
 	s.ended()
 	return nil
 }
 
-// commitError tells what an error in place of COMMIT's answer means.
-func (s *session) commitError(err error) error {
+// commitError tells what an error in place of COMMIT's answer means: of COMMIT itself, or of what was sent with it and was
+// not answered before.
+func (s *session) commitError(err error, reached bool) error {
 	var ended *driver.CommitError
 	var refused *pgconn.PgError
 	var unsent pgx.ErrPreprocessingBatch
@@ -168,6 +169,9 @@ func (s *session) commitError(err error) error {
 	case errors.As(err, &refused):
 		if driver.CommitUnknownState(refused.Code) || fatal(refused) {
 			return &driver.CommitError{Fate: driver.Unknown, Err: err}
+		}
+		if reached {
+			return &driver.CommitError{Fate: driver.Refused, Err: err}
 		}
 		return err
 	case pgconn.SafeToRetry(err):

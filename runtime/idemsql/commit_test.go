@@ -86,7 +86,7 @@ func fate(err error) string {
 	switch {
 	case err == nil:
 		return "committed"
-	case !errors.As(err, &end):
+	case !errors.As(err, &end), end.Fate == driver.Refused:
 		return "refused"
 	default:
 		return end.Error()

@@ -63,6 +63,8 @@ type engine interface {
 	claim(ctx context.Context, s *session, wait waiting) (int64, error)
 	// commit commits s.tx, whose claim is completed.
 	commit(ctx context.Context, s *session) error
+	// noPoint reports whether the release of a savepoint was answered with there being none.
+	noPoint(err error) bool
 	// rolledBack reports whether the connection can be used after ROLLBACK has been answered with err.
 	rolledBack(err error) bool
 }

@@ -35,16 +35,23 @@ func (s *joined) Begin(ctx context.Context) error {
 	return nil
 }
 
-// back goes back to the savepoint, if there is one, and releases it.
+// back goes back to the savepoint, if there is one, and releases it, whether the caller's context is over or not. Where it
+// cannot, what should be undone must not be committed either: then the whole transaction is rolled back.
 func (s *joined) back(ctx context.Context) error {
 	if !s.inside {
 		return nil
 	}
 	s.inside = false
-	if _, err := s.tx.ExecContext(ctx, backToPoint); err != nil {
-		return err
+	ctx, cancel := driver.Detach(ctx)
+	defer cancel()
+	_, err := s.tx.ExecContext(ctx, backToPoint)
+	if err == nil {
+		_, err = s.tx.ExecContext(ctx, releasePoint)
 	}
-	_, err := s.tx.ExecContext(ctx, releasePoint)
+	if err != nil {
+		// The first error tells more than the second, which is the transaction's end.
+		_ = s.tx.Rollback()
+	}
 	return err
 }
 
@@ -84,6 +91,8 @@ func (s *joined) Mine(_ context.Context, owner store.Owner) (bool, error) {
 }
 
 func (s *joined) Commit(ctx context.Context, c *store.Completion) error {
+	ctx, cancel := driver.Detach(ctx)
+	defer cancel()
 	if c != nil {
 		n, err := s.db.queries.Complete(ctx, s.tx, *c)
 		switch {
@@ -94,6 +103,9 @@ func (s *joined) Commit(ctx context.Context, c *store.Completion) error {
 		}
 	}
 	if _, err := s.tx.ExecContext(ctx, releasePoint); err != nil {
+		if s.db.engine.noPoint(err) {
+			return &driver.CommitError{Fate: driver.Lost, Err: err}
+		}
 		return s.unreleased(err)
 	}
 	s.inside = false
@@ -113,8 +125,6 @@ func (s *joined) unreleased(err error) error {
 }
 
 func (s *joined) Close(ctx context.Context) {
-	ctx, cancel := driver.Detach(ctx)
-	defer cancel()
 	// Where it cannot go back, the caller's transaction cannot go on, which the caller will see.
 	_ = s.back(ctx)
 }

@@ -89,11 +89,13 @@ func (postgresql) commit(ctx context.Context, s *session) error {
 	case state != "" && !driver.CommitUnknownState(state) && s.conn.PingContext(ctx) == nil:
 		// An answer after which the server goes on. One with which it ends the connection, or itself, can come for a
 		// reason that has nothing to do with COMMIT, and between COMMIT and its answer.
-		return err
+		return &driver.CommitError{Fate: driver.Refused, Err: err}
 	default:
 		s.discard()
 		return &driver.CommitError{Fate: driver.Unknown, Err: err}
 	}
 }
+
+func (postgresql) noPoint(err error) bool { return driver.NoSavepointState(driver.SQLState(err)) }
 
 func (postgresql) rolledBack(err error) bool { return err == nil }

@@ -15,7 +15,7 @@ type sqlite struct{}
 
 // Primary result codes. SQLite, "Result and Error Codes"; the low byte of an extended code is its primary one.
 const (
-	codeError    = 1 // of COMMIT and ROLLBACK: there is no transaction; of others: not understood
+	codeError    = 1 // of COMMIT and ROLLBACK: there is no transaction; of RELEASE: no savepoint; of others: not understood
 	codePerm     = 3
 	codeBusy     = 5
 	codeLocked   = 6
@@ -133,6 +133,8 @@ func (sqlite) uncommitted(s *session, err error) error {
 		return &driver.CommitError{Fate: driver.Unknown, Err: err}
 	}
 }
+
+func (sqlite) noPoint(err error) bool { return primaryCode(err) == codeError }
 
 // rolledBack also knows a transaction that SQLite has rolled back already, on its own or for an OR ROLLBACK.
 func (sqlite) rolledBack(err error) bool { return err == nil || primaryCode(err) == codeError }

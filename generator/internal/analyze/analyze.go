@@ -39,6 +39,9 @@ func Analyze(prog *load.Program, diags *diag.List) *model.Program {
 	}
 	slices.SortStableFunc(scans, func(x, y *scan) int { return strings.Compare(x.Path, y.Path) })
 
+	if diags.Len() == 0 { // else the handler that takes a struct may be among what has been diagnosed
+		a.untaken(scans)
+	}
 	stores := a.stores(scans)
 	a.checkNames(scans)
 	if diags.Len() > 0 {
@@ -52,7 +55,7 @@ func Analyze(prog *load.Program, diags *diag.List) *model.Program {
 		}
 	}
 	out.Orphans = a.orphans(scans, stores)
-	out.Notes = a.apart(scans, out.Orphans)
+	out.Notes = slices.Concat(a.apart(scans, out.Orphans), a.evolved(scans))
 	return out
 }
 
@@ -75,6 +78,7 @@ type analyzer struct {
 type fieldTag struct {
 	tag directive.Tag
 	ok  bool
+	in  *ast.StructType
 }
 
 // A scan is one package under analysis.
@@ -156,7 +160,7 @@ func (a *analyzer) readTags(p *load.Package) {
 		ast.Inspect(f.Syntax, func(n ast.Node) bool {
 			if st, ok := n.(*ast.StructType); ok && st.Fields != nil {
 				for _, field := range st.Fields.List {
-					a.readTag(p, field)
+					a.readTag(p, st, field)
 				}
 			}
 			return true
@@ -164,8 +168,8 @@ func (a *analyzer) readTags(p *load.Package) {
 	}
 }
 
-func (a *analyzer) readTag(p *load.Package, field *ast.Field) {
-	if field.Tag == nil || !mentionsUs(field.Tag.Value) {
+func (a *analyzer) readTag(p *load.Package, st *ast.StructType, field *ast.Field) {
+	if field.Tag == nil || !mentionsUs(field.Tag.Value) && !directive.MentionsRole(field.Tag.Value) {
 		return
 	}
 	before := a.diags.Len()
@@ -181,7 +185,7 @@ func (a *analyzer) readTag(p *load.Package, field *ast.Field) {
 	}
 	for _, name := range names {
 		if v, isVar := p.Info.Defs[name].(*types.Var); isVar {
-			a.tags[v] = fieldTag{tag, ok}
+			a.tags[v] = fieldTag{tag, ok, st}
 		}
 	}
 }
@@ -211,10 +215,15 @@ func (a *analyzer) tag(v *types.Var, value string) (directive.Tag, bool) {
 	if t, known := a.tags[v.Origin()]; known {
 		return t.tag, t.ok
 	}
-	if !mentionsUs(value) {
+	if !mentionsUs(value) && !(directive.MentionsRole(value) && a.own(v.Pkg())) {
 		return directive.Tag{}, false
 	}
 	return directive.ParseTagValue(value, a.position(v.Pos()), a.diags)
+}
+
+// own says that a package is of a module that the run writes to: that its tags are the user's to mend.
+func (a *analyzer) own(p *types.Package) bool {
+	return p != nil && slices.ContainsFunc(a.prog.Packages, func(of *load.Package) bool { return inModule(of.Module, p.Path()) })
 }
 
 // mentionsUs says that a struct tag may have a part that is ours, or that was meant to be: in any case.

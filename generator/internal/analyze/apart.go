@@ -135,8 +135,8 @@ func (all *siblings) note() string {
 			shared = filepath.Dir(shared)
 		}
 	}
-	return fmt.Sprintf("%s are stores for one table, %s; to share one, write //idem:package out=%s (or out=%s) in package %s, and likewise in the others",
-		list(dirs), table, s.outTo(filepath.Join(shared, defaultOut)), s.outTo(filepath.Join(shared, "internal", defaultOut)), s.Name)
+	return fmt.Sprintf("%s are stores for one table, %s; to share one, write //idem:package out=%s in package %s, and likewise in the others",
+		list(dirs), table, s.outTo(filepath.Join(shared, defaultOut)), s.Name)
 }
 
 // outTo is a folder as the package's out= writes it.

@@ -59,6 +59,7 @@ const (
 	codeDisagree     diag.Code = "IDEM409"
 	codeTable        diag.Code = "IDEM410"
 	codeSchema       diag.Code = "IDEM411"
-	codeNoDriver     diag.Code = "IDEM412"
-	codeDriverGiven  diag.Code = "IDEM413"
+	codeEngineChange diag.Code = "IDEM412"
+	codeNoDriver     diag.Code = "IDEM413"
+	codeDriverGiven  diag.Code = "IDEM414"
 )

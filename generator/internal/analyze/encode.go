@@ -155,6 +155,12 @@ func (e *encoder) needsUTC(t types.Type) *refusal {
 func (e *encoder) nullable(c cursor, n nullable) (model.Part, *refusal) {
 	st := structOf(c.typ)
 	for v := range st.Fields() {
+		if v.Name() == "InfinityModifier" && e.role == directive.Key && e.tag.AllowZero {
+			return model.Part{}, &refusal{codeZero, "is " + e.s.typeText(c.typ) + ", whose infinities would be one key with its zero time",
+				`remove allowzero`}
+		}
+	}
+	for v := range st.Fields() {
 		if v.Name() == n.Value {
 			inner := c.guard(n.Valid).field(v)
 			return e.encode(inner)

@@ -89,7 +89,7 @@ func (s *scan) complete(g *model.Group) {
 			g.Handlers = append(g.Handlers, inherit(h.Handler, name))
 			continue
 		}
-		if s.unresolved(m.Signature()) {
+		if s.unresolved(m.Signature()) && !s.lacksModules() {
 			s.a.diags.Add(s.methodPos(m, pos), codeUnresolved, "see what go build says about it",
 				"a type in the signature of %s.%s could not be resolved", name, m.Name())
 		}
@@ -131,6 +131,16 @@ func (s *scan) unresolved(sig *types.Signature) bool {
 		}
 	}
 	return false
+}
+
+// lacksModules reports, in place of each type that could not be resolved, that modules are missing: one mend for them all.
+func (s *scan) lacksModules() bool {
+	if len(s.Missing) == 0 {
+		return false
+	}
+	s.a.diags.Add(token.Position{Filename: s.Files[0].Name}, codeUnresolved, "run go mod tidy",
+		"go.mod or go.sum lacks what package %s imports: %s", s.Name, strings.Join(s.Missing, ", "))
+	return true
 }
 
 // methodPos is where a method of this package stands; another's stands at fallback.

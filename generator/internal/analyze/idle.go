@@ -2,7 +2,6 @@ package analyze
 
 import (
 	"go/types"
-	"strings"
 
 	"github.com/idemgen/idemgen/generator/internal/directive"
 )
@@ -26,7 +25,11 @@ func (s *scan) idleTags() {
 			if _, isList := t.Underlying().(*types.Slice); isList && len(h.Key) == 0 {
 				continue // a batch, which has been refused
 			}
-			for _, idle := range s.a.everyTag(t, strings.TrimPrefix(h.s.typeText(deref(t)), "*")) {
+			path := h.Params[i].Name
+			if structOf(t) != nil {
+				path = s.typeText(deref(t))
+			}
+			for _, idle := range s.a.everyTag(t, path) {
 				if !used[idle.field.Origin()] {
 					h.idleTag(i, idle)
 				}
@@ -116,7 +119,7 @@ func (e *everything) search(t types.Type, path, why string) {
 type growth map[*types.TypeName]int
 
 // maxInstances is beyond what one type is made of.
-const maxInstances = 64
+const maxInstances = 256
 
 // tooFar counts t and says that there have been too many like it.
 func (g *growth) tooFar(t types.Type) bool {

@@ -141,7 +141,7 @@ func (h *handler) keyAndTags(arg directive.Arg, all []tagged) {
 // twoPayloads refuses to choose between parameters that both have key tags.
 func (h *handler) twoPayloads(values []int, all []tagged) {
 	var texts, paths []string
-	second := 0
+	first, second := -1, 0
 	for _, i := range values {
 		keyed := false
 		for _, t := range all {
@@ -152,11 +152,19 @@ func (h *handler) twoPayloads(values []int, all []tagged) {
 		}
 		if keyed {
 			texts = append(texts, h.paramText(i))
+			if first < 0 {
+				first = i
+			}
 			second = i
 		}
 	}
-	h.fail(h.paramPos(second), codeTwoPayloads,
-		"leave the tags on one of them; or remove them, and name the parts: key="+strings.Join(paths, ","),
+	mend := ", and name the parts: key=" + strings.Join(paths, ",")
+	if types.Identical(deref(h.Params[first].Type), deref(h.Params[second].Type)) {
+		mend = "remove the tags" + mend
+	} else {
+		mend = "leave the tags on one of them; or remove them" + mend
+	}
+	h.fail(h.paramPos(second), codeTwoPayloads, mend,
 		"%s has %d payloads: %s have fields tagged idem:\"key\"", h.Source, len(texts), strings.Join(texts, " and "))
 }
 
@@ -224,7 +232,8 @@ func (h *handler) noKeyMend(values []int) string {
 		list = strings.Join(fields[:maxCandidates], ", ") + ", …"
 	}
 	if len(values) == 1 && h.taggable(first) {
-		return fmt.Sprintf("tag what makes two messages the same, idem:\"key\": %s has %s", h.s.typeText(deref(h.Params[first].Type)), list)
+		return fmt.Sprintf("add the tag idem:\"key\" to what makes two messages the same; fields of %s that can be tagged: %s",
+			h.s.typeText(deref(h.Params[first].Type)), list)
 	}
 	mend := "name what makes two messages the same, as in key=" + fields[0]
 	if len(fields) > 1 {
@@ -244,8 +253,10 @@ func (h *handler) taggable(i int) bool {
 }
 
 // inModule says that a package path is in the scan's module.
-func (s *scan) inModule(path string) bool {
-	return s.Module.Path != "" && (path == s.Module.Path || strings.HasPrefix(path, s.Module.Path+"/"))
+func (s *scan) inModule(path string) bool { return inModule(s.Module, path) }
+
+func inModule(m model.Module, path string) bool {
+	return m.Path != "" && (path == m.Path || strings.HasPrefix(path, m.Path+"/"))
 }
 
 // candidates are the paths below a parameter that could be in a key as they are.

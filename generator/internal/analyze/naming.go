@@ -4,11 +4,13 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"path/filepath"
 	"slices"
 	"strconv"
 
 	"github.com/idemgen/idemgen/generator/internal/diag"
 	"github.com/idemgen/idemgen/generator/internal/directive"
+	"github.com/idemgen/idemgen/generator/internal/load"
 	"github.com/idemgen/idemgen/generator/internal/model"
 	"github.com/idemgen/idemgen/generator/internal/names"
 )
@@ -95,7 +97,7 @@ func (s *scan) declared(name string) (token.Position, bool) {
 		return token.Position{}, false
 	}
 	pos := s.a.position(obj.Pos())
-	return pos, s.Own == "" || pos.Filename != s.Own
+	return pos, filepath.Base(pos.Filename) != load.GenFile // what is there and is not ours is diagnosed as a whole
 }
 
 // importNames are the names that imports have in the package's files: Go lets no package-level declaration share one.
@@ -151,7 +153,7 @@ func (c *nameCheck) take(name, what string, pos token.Position, mend string) {
 		return
 	}
 	if other, twice := c.taken[name]; twice {
-		c.s.a.diags.Add(pos, codeCollision, "rename one of the two handlers or their types",
+		c.s.a.diags.Add(pos, codeCollision, "rename one of the two: generated names follow from those of handlers and their types",
 			"the generated %s would be called %s, as the %s for the handler at %s is", what, name, other.what, at(other.pos))
 		return
 	}
@@ -160,9 +162,12 @@ func (c *nameCheck) take(name, what string, pos token.Position, mend string) {
 
 // wrappers claims the types, their constructors and the specifications.
 func (c *nameCheck) wrappers() {
-	const mend = "rename it, or the handler's type: generated names follow from that"
 	for _, g := range c.s.out.Groups {
 		pos := g.Handlers[0].Pos
+		mend := "rename it, or the handler's type: generated names follow from that"
+		if g.Type == nil {
+			mend = "rename it: the type for the functions of a package is always called so"
+		}
 		c.take(g.Name, "type", pos, mend)
 		c.take(g.Constructor, "constructor", pos, mend)
 		for _, h := range g.Handlers {

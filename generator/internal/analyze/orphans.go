@@ -22,12 +22,19 @@ func (a *analyzer) orphans(scans []*scan, stores []*model.Store) []string {
 	}
 	for _, dir := range a.prog.OwnStores {
 		planned := slices.ContainsFunc(stores, func(st *model.Store) bool { return st.Dir == dir })
-		if !planned && !a.inUse(dir, scans, out) {
+		if !planned && isStore(dir) && !a.inUse(dir, scans, out) {
 			out = append(out, dir)
 		}
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
+}
+
+// isStore says that a folder is a store, be it an unfinished one. One file with our header makes none: sqlc.yaml and
+// schema.sql may have been copied to somebody's own database code, header and all.
+func isStore(dir string) bool {
+	ours := func(name string) bool { return ownHeader(filepath.Join(dir, name)) }
+	return ours("store_gen.go") || ours("keys.sql") && ours("sqlc.yaml")
 }
 
 // inUse says that a store may still be needed: that this run has not seen all of its module, or that a Go file imports it

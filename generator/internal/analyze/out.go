@@ -1,7 +1,6 @@
 package analyze
 
 import (
-	"bytes"
 	"errors"
 	"go/token"
 	"io"
@@ -59,8 +58,8 @@ func (s *scan) checkOut(dir, text string, pos token.Position) bool {
 	switch {
 	case module.CheckImportPath(importPath) != nil || slices.Contains(elems, "vendor"):
 		return fail("name a folder that can be a Go import path", "out=%s cannot be imported as %s", text, importPath)
-	case slices.ContainsFunc(elems, func(e string) bool { return strings.HasPrefix(e, "_") || e == "testdata" }):
-		return fail("name a folder whose path has no testdata, and nothing that begins with _", "out=%s is in a folder that Go leaves out", text)
+	case slices.ContainsFunc(elems, func(e string) bool { return strings.HasPrefix(e, "_") || strings.HasPrefix(e, ".") || e == "testdata" }):
+		return fail("name a folder whose path has no testdata, and nothing that begins with _ or a dot", "out=%s is in a folder that Go leaves out", text)
 	case !importable(importPath, s.Path):
 		return fail("name a folder beside or above the package that is not in another's internal",
 			"package %s may not import out=%s: %s is internal", s.Path, text, importPath)
@@ -122,7 +121,7 @@ func storeName(dir string) string {
 		return -1
 	}, filepath.Base(dir))
 	name = strings.TrimLeftFunc(name, unicode.IsDigit)
-	if !token.IsIdentifier(name) || names.Predeclared(name) {
+	if !token.IsIdentifier(name) || names.Predeclared(name) || name == "init" {
 		name += "db"
 	}
 	return name
@@ -195,7 +194,8 @@ func ownHeader(file string) bool {
 // sqlcHeader says that a file is sqlc's by its first line. An empty one is what a killed run has left.
 func sqlcHeader(file string) bool {
 	head, err := firstBytes(file)
-	return err == nil && (len(head) == 0 || bytes.HasPrefix(head, []byte(header.SQLCGo)))
+	line, _ := header.FirstLine(head)
+	return err == nil && (len(head) == 0 || line == header.SQLCGo)
 }
 
 // firstBytes reads enough of a file to see its header.

@@ -117,9 +117,18 @@ func (h *handler) resolve(p keyPath) (cursor, bool) {
 		}
 	}
 	values := h.values()
+	owner := h.namedType(values, p)
 	switch {
 	case len(found) == 1:
 		return h.follow(found[0], p.segments)
+	case len(found) == 0 && owner >= 0:
+		rest := strings.SplitN(p.text, ".", 2)[1]
+		mend := "paths begin at the payload's fields: write " + rest
+		if len(values) > 1 {
+			mend = "paths begin at a parameter: write " + h.Params[owner].Name + "." + rest
+		}
+		h.fail(first.pos, codePathUnknown, mend, "%s in key= is a type", first.name)
+		return cursor{}, false
 	case len(found) == 0 && len(values) == 1:
 		return h.follow(newCursor(h.s.Types, values[0], h.Params[values[0]].Type), p.segments)
 	case len(found) == 0:
@@ -131,6 +140,17 @@ func (h *handler) resolve(p keyPath) (cursor, bool) {
 			"%s in key= is in %s and in %s", first.name, h.paramText(found[0].param), h.paramText(found[1].param))
 	}
 	return cursor{}, false
+}
+
+// namedType is the parameter by whose type a path begins; -1 for none.
+func (h *handler) namedType(values []int, p keyPath) int {
+	for _, i := range values {
+		n, ok := types.Unalias(deref(h.Params[i].Type)).(*types.Named)
+		if ok && len(p.segments) > 1 && !p.segments[0].call && n.Obj().Name() == p.segments[0].name {
+			return i
+		}
+	}
+	return -1
 }
 
 func roleText(r model.Role) string {

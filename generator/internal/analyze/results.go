@@ -90,7 +90,7 @@ func (w *resultWalk) walk(t types.Type, path string, addressable bool) *refusal 
 		return nil
 	}
 	if w.grown.tooFar(t) {
-		return lost(path, "is too deep to follow", "give a type on the way to it MarshalJSON and UnmarshalJSON")
+		return lost(path[:min(len(path), 60)]+"…", "is too deep to follow", "give a type on the way to it MarshalJSON and UnmarshalJSON")
 	}
 	if hasProto(t) {
 		return &refusal{codeResultProto, path + " is a protobuf message, and those are not supported yet as results",
@@ -239,7 +239,7 @@ func (w *resultWalk) flatten(t types.Type, path string, addressable bool) *refus
 	if hasProto(t) {
 		return w.walk(t, path, addressable)
 	}
-	if w.known(t, addressable) {
+	if w.known(t, addressable) || w.grown.tooFar(t) {
 		return nil
 	}
 	return w.fields(structOf(t), path, addressable)
@@ -266,7 +266,7 @@ func (w *resultWalk) sameName(st *types.Struct, path string) *refusal {
 			name, tagged := jsonName(st.Tag(i))
 			inner := structOf(v.Type())
 			if v.Embedded() && !tagged && inner != nil {
-				if !slices.Contains(seen, inner) {
+				if !slices.Contains(seen, inner) && len(seen) <= maxDepth {
 					if no := visit(inner, prefix+v.Name()+".", append(slices.Clip(seen), inner)); no != nil {
 						return no
 					}

@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"fmt"
 	"go/token"
 	"io/fs"
 	"os"
@@ -71,12 +72,25 @@ func (a *analyzer) keepsOthers(c *choice, choices []*choice) bool {
 	}
 	user := a.otherUser(c, choices)
 	if user == "" {
-		return true
+		return a.keepsEngine(c, there.Engine)
 	}
 	a.diags.Add(st.Pos, codeDisagree, "make them agree and generate both in one run, or give this package a store of its own with out=./idemdb",
 		"the store %s is there for %s by %s in %s, and used by %s; package %s wants %s by %s in %s",
 		filepath.ToSlash(st.Dir), there.Engine, driverText(there.Driver), there.Table, filepath.ToSlash(user),
 		c.scan.Name, st.Engine, driverText(st.Driver), quoted(st))
+	return false
+}
+
+// keepsEngine reports a store that would become one for another database: the keys stay in the old one, and whoever has
+// only lost a setting would not notice.
+func (a *analyzer) keepsEngine(c *choice, there string) bool {
+	st := &c.store
+	if there == "" || there == st.Engine {
+		return true
+	}
+	a.diags.Add(c.scan.enginePos(), codeEngineChange,
+		fmt.Sprintf("to keep it, write //idem:package engine=%s; to move to %s, remove the folder first (the keys that are stored do not move along)", there, st.Engine),
+		"the store %s is for %s, and package %s now asks for %s", filepath.ToSlash(st.Dir), there, c.scan.Name, st.Engine)
 	return false
 }
 

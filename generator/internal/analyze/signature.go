@@ -34,6 +34,9 @@ type handler struct {
 
 // fail reports a fault of the handler.
 func (h *handler) fail(pos token.Position, code diag.Code, hint, format string, args ...any) {
+	if code == codeUnresolved && h.s.lacksModules() {
+		return
+	}
 	h.s.a.diags.Add(pos, code, hint, format, args...)
 }
 
@@ -213,7 +216,7 @@ func (h *handler) params() {
 	case len(txs) == 1:
 		h.noLease(txs[0])
 	case len(txs) > 1:
-		h.fail(h.paramPos(txs[1]), codeManyTx, "leave the one that the handler works with; both are the same transaction",
+		h.fail(h.paramPos(txs[1]), codeManyTx, "keep the one that the handler works with",
 			"%s takes more than one transaction: %s and %s", h.Source, h.paramText(txs[0]), h.paramText(txs[1]))
 	}
 }

@@ -28,6 +28,8 @@ type sqlcConfig struct {
 type sqlcBlock struct {
 	engine string
 	driver model.Driver // empty where the block makes no Go, or Go for another driver
+	out    string       // the folder of its Go, absolute; empty for none
+	paths  []string     // out, and the schema and the queries, absolute
 }
 
 // sqlc reads the nearest configuration from the package's folder up to the module's root; nil for none. Ours in idemdb is
@@ -61,15 +63,22 @@ type sqlcFile struct {
 }
 
 type sqlcV2 struct {
-	Engine string `yaml:"engine" json:"engine"`
-	Gen    struct {
+	Engine  string `yaml:"engine" json:"engine"`
+	Schema  any    `yaml:"schema" json:"schema"` // a path or a list of paths, as queries are
+	Queries any    `yaml:"queries" json:"queries"`
+	Gen     struct {
 		Go *sqlcGoCode `yaml:"go" json:"go"`
 	} `yaml:"gen" json:"gen"`
 }
 
 type sqlcGoCode struct {
-	Engine     string `yaml:"engine" json:"engine"` // version 1
 	SQLPackage string `yaml:"sql_package" json:"sql_package"`
+	Out        string `yaml:"out" json:"out"`
+	// Version 1 only.
+	Engine  string `yaml:"engine" json:"engine"`
+	Path    string `yaml:"path" json:"path"`
+	Schema  any    `yaml:"schema" json:"schema"`
+	Queries any    `yaml:"queries" json:"queries"`
 }
 
 func readSQLC(file string) (*sqlcConfig, error) {
@@ -91,7 +100,9 @@ func readSQLC(file string) (*sqlcConfig, error) {
 		block := sqlcBlock{engine: b.Engine}
 		if b.Gen.Go != nil {
 			block.driver = driverOf(b.Gen.Go.SQLPackage)
+			block.setOut(file, b.Gen.Go.Out)
 		}
+		block.addPaths(file, b.Schema, b.Queries)
 		conf.blocks = append(conf.blocks, block)
 	}
 	for _, b := range f.V1 {
@@ -99,9 +110,64 @@ func readSQLC(file string) (*sqlcConfig, error) {
 		if block.engine == "" {
 			block.engine = postgresql // version 1's default
 		}
+		block.setOut(file, b.Path)
+		block.addPaths(file, b.Schema, b.Queries)
 		conf.blocks = append(conf.blocks, block)
 	}
 	return conf, nil
+}
+
+// setOut takes the folder of a block's Go, as the configuration writes it.
+func (b *sqlcBlock) setOut(file, out string) {
+	if out != "" {
+		b.out = besideConfig(file, out)
+		b.paths = append(b.paths, b.out)
+	}
+}
+
+// addPaths takes the paths of a block, each setting a text or a list of texts.
+func (b *sqlcBlock) addPaths(file string, settings ...any) {
+	for _, setting := range settings {
+		list, isList := setting.([]any)
+		if !isList {
+			list = []any{setting}
+		}
+		for _, item := range list {
+			if text, ok := item.(string); ok && text != "" {
+				b.paths = append(b.paths, besideConfig(file, text))
+			}
+		}
+	}
+}
+
+// besideConfig is a path that a configuration writes relative to itself.
+func besideConfig(file, name string) string {
+	if name = filepath.FromSlash(name); filepath.IsAbs(name) {
+		return filepath.Clean(name)
+	}
+	return filepath.Join(filepath.Dir(file), name)
+}
+
+// speaksFor says that the configuration is about the package, and not only about others below the same folder: that it
+// lies beside it, has something in or below its folder, or makes the Queries that one of its handlers takes.
+func (c *sqlcConfig) speaksFor(s *scan) bool {
+	if filepath.Dir(c.file) == s.Dir {
+		return true
+	}
+	return slices.ContainsFunc(c.blocks, func(b sqlcBlock) bool {
+		below := func(name string) bool {
+			rel, err := filepath.Rel(s.Dir, name)
+			return err == nil && filepath.IsLocal(rel)
+		}
+		return slices.ContainsFunc(b.paths, below) || b.out != "" && s.takesQueries(s.importPath(b.out))
+	})
+}
+
+// takesQueries says that a handler takes what the package makes from a transaction.
+func (s *scan) takesQueries(importPath string) bool {
+	return slices.ContainsFunc(s.handlers, func(h *handler) bool {
+		return slices.ContainsFunc(h.Params, func(p model.Param) bool { return p.TxFunc != nil && p.TxFunc.Pkg().Path() == importPath })
+	})
 }
 
 // driverOf translates sqlc's sql_package.

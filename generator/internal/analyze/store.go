@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/idemgen/idemgen/generator/internal/directive"
 	"github.com/idemgen/idemgen/generator/internal/model"
 )
 
@@ -171,9 +172,8 @@ func (s *scan) chooseEngine(st *model.Store) bool {
 	switch {
 	case given:
 		st.Engine = arg.Value
-		if ok && conf != nil && !slices.Contains(conf.engines(), arg.Value) && len(conf.engines()) > 0 {
-			s.a.diags.Add(arg.ValuePos, codeOtherEngine, "leave out engine=, which then comes from there, or correct one of the two",
-				"engine=%s is not the engine of %s, which says %s", arg.Value, filepath.ToSlash(conf.file), strings.Join(conf.engines(), ", "))
+		if ok && conf != nil && !slices.Contains(conf.engines(), arg.Value) && len(conf.engines()) > 0 && conf.speaksFor(s) {
+			s.otherEngine(arg, conf)
 			return false
 		}
 	case !ok:
@@ -238,6 +238,19 @@ func (s *scan) chooseEngine(st *model.Store) bool {
 // transactional says that a handler of the package has a transaction.
 func (s *scan) transactional() bool {
 	return slices.ContainsFunc(s.handlers, func(h *handler) bool { return h.driver != "" })
+}
+
+// otherEngine reports an engine= that is none of those of the configuration that the package's SQL is in.
+func (s *scan) otherEngine(arg directive.Arg, conf *sqlcConfig) {
+	engines := strings.Join(conf.engines(), ", ")
+	beside := ""
+	if filepath.Dir(conf.file) != s.Dir {
+		beside = ", or by an sqlc.yaml beside the package"
+	}
+	mend := fmt.Sprintf("if package %s uses %s, tell sqlc so: by a second entry under sql: with engine: %s%s; if not, correct engine=",
+		s.Name, arg.Value, arg.Value, beside)
+	s.a.diags.Add(arg.ValuePos, codeOtherEngine, mend, "engine=%s is not the engine of %s, which says %s",
+		arg.Value, filepath.ToSlash(conf.file), engines)
 }
 
 // byDriver is the first handler with a transaction of a driver; the package has one.

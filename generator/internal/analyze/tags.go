@@ -26,7 +26,7 @@ const maxDepth = 24
 func (a *analyzer) walk(c cursor, seen []types.Type) []tagged {
 	st := structOf(c.typ)
 	self := deref(c.typ)
-	if st == nil || len(seen) > maxDepth || slices.ContainsFunc(seen, func(t types.Type) bool { return types.Identical(t, self) }) {
+	if st == nil || len(seen) > maxDepth || contains(seen, self) {
 		return nil
 	}
 	seen = append(slices.Clip(seen), self)
@@ -43,28 +43,60 @@ func (a *analyzer) walk(c cursor, seen []types.Type) []tagged {
 	return out
 }
 
+// contains says that t is within itself: that it is among the types that it was found in, or one of ever larger instances.
+func contains(seen []types.Type, t types.Type) bool {
+	instances := 0
+	for _, s := range seen {
+		if types.Identical(s, t) {
+			return true
+		}
+		if n, ok := types.Unalias(s).(*types.Named); ok && n.TypeArgs().Len() > 0 && n.Obj() == origin(t) {
+			instances++
+		}
+	}
+	return instances > maxNested
+}
+
+// maxNested is beyond what people write of one generic type in itself: Envelope[Envelope[T]].
+const maxNested = 8
+
+// origin is the declaration of a named type, or nil.
+func origin(t types.Type) *types.TypeName {
+	if n, ok := types.Unalias(t).(*types.Named); ok {
+		return n.Obj()
+	}
+	return nil
+}
+
 // carries says that a tag can be reached from t through structs and pointers to them.
 func (a *analyzer) carries(t types.Type) bool {
-	visited := map[types.Type]bool{}
-	if a.search(t, visited, 0) {
+	s := search{a: a, visited: map[types.Type]bool{}}
+	if s.finds(t) {
 		return true
 	}
-	for t := range visited {
+	for t := range s.visited {
 		a.untagged[t] = true
 	}
 	return false
 }
 
-// search looks for a tag below t. What it visited without finding one has none, once the whole search has ended without.
-func (a *analyzer) search(t types.Type, visited map[types.Type]bool, depth int) bool {
+// A search looks for a tag. What it visited without finding one has none, once the whole search has ended without.
+type search struct {
+	a       *analyzer
+	visited map[types.Type]bool
+	grown   growth
+}
+
+// finds looks for a tag below t.
+func (s *search) finds(t types.Type) bool {
 	st := structOf(t)
-	if st == nil || visited[t] || a.untagged[t] || depth > maxDepth {
+	if st == nil || s.visited[t] || s.a.untagged[t] || s.grown.tooFar(deref(t)) {
 		return false
 	}
-	visited[t] = true
+	s.visited[t] = true
 	for i := range st.NumFields() {
 		v := st.Field(i)
-		if _, ok := a.tag(v, st.Tag(i)); ok || a.search(v.Type(), visited, depth+1) {
+		if _, ok := s.a.tag(v, st.Tag(i)); ok || s.finds(v.Type()) {
 			return true
 		}
 	}

@@ -49,6 +49,25 @@ func Explain(c Code) (string, bool) {
 	return all[i].Text, true
 }
 
+// Help writes the text of `idemgen help diagnostics`.
+func Help(w io.Writer) error {
+	var b strings.Builder
+	for i, s := range stages {
+		if len(s.Meanings) == 0 {
+			continue
+		}
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		fmt.Fprintf(&b, "%s\n\n", s.Title)
+		for _, m := range s.Meanings {
+			fmt.Fprintf(&b, "  %s  %s\n", m.Code, m.Text)
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
 // Markdown writes docs/diagnostics.md.
 func Markdown(w io.Writer) error {
 	var b strings.Builder

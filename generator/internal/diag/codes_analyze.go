@@ -34,7 +34,7 @@ var analyzeMeanings = []Meaning{
 	{"IDEM243", "an attempt is not an integer"},
 	{"IDEM244", "a handler has two attempts"},
 	{"IDEM245", "generated code cannot tell the zero value of a key's type"},
-	{"IDEM246", "a tag has no effect: it is in a list or map, or in a field that is tagged itself"},
+	{"IDEM246", "a tag has no effect: no handler takes its struct, or it is in a list or map, or in a field that is tagged itself"},
 
 	{"IDEM260", "a handler's result would not come back from JSON as it was"},
 	{"IDEM261", "a handler's result is a protobuf message, which is not supported yet"},

@@ -14,8 +14,9 @@ var storeMeanings = []Meaning{
 	{"IDEM409", "packages that share a store disagree about it"},
 	{"IDEM410", "the table's name will not do"},
 	{"IDEM411", "a path of `schema=` does not exist"},
-	{"IDEM412", "nothing says which driver a package without transactions uses"},
-	{"IDEM413", "`driver=` is on a package whose handlers' transactions say which"},
+	{"IDEM412", "a store that is there would become one for another engine"},
+	{"IDEM413", "nothing says which driver a package without transactions uses"},
+	{"IDEM414", "`driver=` is on a package whose handlers' transactions say which"},
 	{"IDEM450", "sqlc does not accept the SQL of a store"},
 	{"IDEM451", "sqlc failed and named no file"},
 }

@@ -1,6 +1,7 @@
 package directive
 
 import (
+	"cmp"
 	"fmt"
 	"go/token"
 	"slices"
@@ -77,20 +78,27 @@ func (p *argParser) bare(word string, start int) {
 		p.diags.Add(p.pos(start), codeArgForm, fmt.Sprintf("write %s=%s", word, value), "there are spaces around the = of %s", word)
 	case colon && p.known(colonName) != nil:
 		p.see(colonName, start)
-		p.diags.Add(p.pos(start), codeArgForm, fmt.Sprintf("write %s=%s", colonName, strings.Trim(colonValue, `"`)), "%q is not an argument", word)
-	case p.afterComma(start):
-		p.diags.Add(p.pos(start), codeArgForm, "a list has no spaces between its elements, unless it is quoted", "%q is cut off from the list before it", word)
+		if colonValue == "" {
+			p.skipSpace()
+			colonValue = p.upTo(unicode.IsSpace)
+			word = strings.TrimSpace(word + " " + colonValue)
+		}
+		colonValue = strings.Trim(colonValue, `"`)
+		if p.known(colonName).form == window {
+			colonValue = p.withUnit(colonValue)
+			colonValue = cmp.Or(plainWindow(colonValue), colonValue)
+		}
+		p.diags.Add(p.pos(start), codeArgForm, fmt.Sprintf("write %s=%s", colonName, cmp.Or(colonValue, p.known(colonName).syntax)), "%q is not an argument", word)
 	case known != nil:
 		p.diags.Add(p.pos(start), codeArgForm, fmt.Sprintf("write %s=%s", known.name, known.syntax), "%s has no value", word)
 	case !p.wordSeen:
 		p.wordSeen = true
+		if right, ok := p.meantWindow(p.withUnit(word)); ok {
+			p.diags.Add(p.pos(start), codeArgForm, right, "%q is not an argument", word)
+			return
+		}
 		p.diags.Add(p.pos(start), codeArgForm, "arguments are written name=value; a comment goes on a line of its own", "%q is not an argument", word)
 	}
-}
-
-// afterComma says whether the text before offset ends with a comma.
-func (p *argParser) afterComma(offset int) bool {
-	return strings.HasSuffix(strings.TrimRightFunc(p.text[:offset], unicode.IsSpace), ",")
 }
 
 // A rawValue is a value with what its checks must know of how it was written.
@@ -200,13 +208,16 @@ func (p *argParser) add(a Arg, v rawValue) {
 		p.diags.Add(a.Pos, codeArgEmpty, p.valueHint(a.Name), "%s has no value", a.Name)
 		return
 	}
+	if !v.quoted && p.torn(arg, a) {
+		return
+	}
 	if !v.quoted && strings.ContainsAny(a.Value[len(a.Value)-1:], ",;") {
 		hint := "arguments are separated by spaces: write " + a.Name + "=" + strings.TrimRight(a.Value, ",;")
-		if arg.form == keys || arg.form == files {
-			hint = "a list has no spaces between its elements, and nothing after the last"
-		}
 		p.diags.Add(moved(a.ValuePos, len(a.Value)-1), codeArgForm, hint, "%s's value ends with %q", a.Name, a.Value[len(a.Value)-1:])
 		return
+	}
+	if !v.quoted && arg.form == window {
+		a.Value = p.withUnit(a.Value)
 	}
 	if p.check(arg, a, v) {
 		p.args = append(p.args, a)
@@ -223,7 +234,11 @@ func (p *argParser) unknown(a Arg) {
 	case a.Name == "":
 		p.diags.Add(a.Pos, codeArgForm, "arguments are written name=value", "there is no name before the =")
 	default:
-		p.diags.Add(a.Pos, codeUnknownArg, didYouMean(a.Name, names(p.verb.args, argName)), "unknown argument %q of //idem:%s", a.Name, p.verb.name)
+		hint := didYouMean(a.Name, names(p.verb.args, argName))
+		if right, ok := p.meantWindow(a.Value); ok && Nearest(a.Name, names(p.verb.args, argName)) == "" {
+			hint = right
+		}
+		p.diags.Add(a.Pos, codeUnknownArg, hint, "unknown argument %q of //idem:%s", a.Name, p.verb.name)
 	}
 }
 

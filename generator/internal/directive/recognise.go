@@ -1,6 +1,7 @@
 package directive
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -37,8 +38,26 @@ func recognise(text string) (spelling, bool) {
 		}
 		return s, true
 	}
-	s, ok := recogniseSlip(body)
-	return s, ok
+	if s, ok := recogniseSlip(body); ok {
+		return s, true
+	}
+	return recogniseMangled(body)
+}
+
+// mangled is idem: with something else in the colon's place, with a slash too many before it, or with the tool's name in
+// its own: followed by a verb and at most an argument, which prose is not.
+var mangled = regexp.MustCompile(`^(/idem:|(?i:idem)[ \t.,;/_=-]+|(?i:idemgen)[ \t.,;:/_=-]+)(\pL+)([ \t]+\w+=.*)?$`)
+
+// recogniseMangled recognises one of our verbs behind what only looks like our prefix.
+func recogniseMangled(body string) (spelling, bool) {
+	m := mangled.FindStringSubmatch(strings.TrimLeft(body, " \t"))
+	if m == nil || m[3] == "" && startsWithSpace(body) {
+		return spelling{}, false
+	}
+	if v := strings.ToLower(m[2]); find(verbs, verbName, v) == nil && !slices.Contains(planned.verbs, v) {
+		return spelling{}, false
+	}
+	return spelling{why: "begins with //" + strings.TrimRight(m[1], " \t") + " and not with //idem:", verb: m[2], args: m[3]}, true
 }
 
 // recogniseBlock looks for one of ours at the start of a line of a block comment: there none is right.

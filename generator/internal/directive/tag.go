@@ -134,6 +134,7 @@ func (t tagText) parse() (Tag, bool) {
 	}
 	switch len(ours) {
 	case 0:
+		t.nearMiss(all, rest)
 		return Tag{}, false
 	case 1:
 		return t.ours(ours[0])

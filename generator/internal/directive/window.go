@@ -117,7 +117,10 @@ func parseOne(number, unit string) (time.Duration, error) {
 
 func badDuration(s string) *valueError {
 	hint := windowHint
+	plain := plainWindow(s)
 	switch lower := strings.ToLower(s); {
+	case plain != "":
+		hint = "write window=" + plain
 	case Nearest(s, []string{"forever"}) != "" || lower == "never" || lower == "infinite" || lower == "infinity":
 		hint = "did you mean forever?"
 	case strings.HasSuffix(lower, "w"):

@@ -2,6 +2,7 @@ package gocode
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/dave/jennifer/jen"
@@ -30,6 +31,7 @@ func (f *file) wrapper(g *model.Group, h *model.Handler) {
 	scope := names.NewScope(recv, h.Args)
 	var params, values []jen.Code
 	var event jen.Code
+	var passedOn []string
 	ctx := ""
 	for i, p := range h.Params {
 		if p.Role == model.Tx {
@@ -44,6 +46,9 @@ func (f *file) wrapper(g *model.Group, h *model.Handler) {
 			event = jen.Id(name)
 		default:
 			values = append(values, jen.Id(name))
+			if !partOf(h, i) {
+				passedOn = append(passedOn, name)
+			}
 		}
 	}
 	do := func(oneLine bool) *jen.Statement {
@@ -60,7 +65,7 @@ func (f *file) wrapper(g *model.Group, h *model.Handler) {
 		}
 	}
 	oneLine := f.fits(body(true)[0], 1)
-	f.add(comment(f.wrapperDoc(h)).Line(),
+	f.add(comment(f.wrapperDoc(h)+passedOnDoc(passedOn)).Line(),
 		f.signature(jen.Id(recv).Op("*").Id(g.Name), h.Method, params, f.results(h)).Block(body(oneLine)...))
 }
 
@@ -119,6 +124,23 @@ func (f *file) leaseDoc(h *model.Handler) string {
 	return text
 }
 
+// partOf says that a parameter takes part in the key or the fingerprint.
+func partOf(h *model.Handler, param int) bool {
+	return slices.ContainsFunc(slices.Concat(h.Key, h.Fingerprint), func(p model.Part) bool { return p.Param == param })
+}
+
+// passedOnDoc says of further parameters that a repeat is recognised whatever they are.
+func passedOnDoc(params []string) string {
+	switch last := len(params) - 1; last {
+	case -1:
+		return ""
+	case 0:
+		return " " + params[0] + " is passed on; it is not part of the key."
+	default:
+		return " " + strings.Join(params[:last], ", ") + " and " + params[last] + " are passed on; they are not part of the key."
+	}
+}
+
 // resultDoc is the result's type for a sentence, where it is short enough to be read in one.
 func (f *file) resultDoc(h *model.Handler) string {
 	text := strings.TrimPrefix(f.typeText(h.Result), "*")
@@ -155,7 +177,8 @@ func labels(parts []model.Part, separator, last string) string {
 func (f *file) accessor(g *model.Group, h *model.Handler) {
 	recv := f.receiver(g)
 	name := names.Accessor(h.Method)
-	doc := fmt.Sprintf("%s is the handler behind %s: for its Key, or to pass on.", name, h.Method)
+	doc := fmt.Sprintf("%s returns the handler that %s calls: for a caller's own transaction, for its Key, or to hand to code that takes an [*%s.Handler].",
+		name, h.Method, f.importName(idemPath, "idem"))
 	build := func(oneLine bool) *jen.Statement {
 		return f.signature(jen.Id(recv).Op("*").Id(g.Name), name, nil, f.handlerType(h, oneLine)).
 			Block(jen.Return(jen.Id(recv).Dot(names.Guarded(h.Method))))

@@ -44,8 +44,11 @@ func (f *file) spec(g *model.Group, h *model.Handler) error {
 		fields = append(fields, field("Attempt", f.attemptFunc(h)))
 	}
 	shape := fmt.Sprintf("// key shape: %s %d %s", word(h.Name), h.KeyVersion, h.Shape)
-	f.add(jen.Comment(shape).Line(),
-		jen.Var().Id(names.Spec(typeName(g), h.Method)).Op("=").Add(f.idem("Spec")).Types(f.eventType(h)).
+	spec := names.Spec(typeName(g), h.Method)
+	doc := fmt.Sprintf("%s tells the runtime about %s. The last line records its key, name, version and parts, so that a change is noticed.",
+		spec, h.Method)
+	f.add(comment(doc).Line().Comment("//").Line().Comment(shape).Line(),
+		jen.Var().Id(spec).Op("=").Add(f.idem("Spec")).Types(f.eventType(h)).
 			Add(list("{", "}", false, fields...)))
 	return nil
 }

@@ -36,7 +36,7 @@ func (f *file) group(g *model.Group) {
 	}
 	f.constructor(g)
 	recv := f.receiver(g)
-	f.add(comment("Guard is what the handlers share.").Line(),
+	f.add(comment("Guard is the guard that all handlers share: for its Check, and for an [idem.Janitor].").Line(),
 		jen.Func().Params(jen.Id(recv).Op("*").Id(g.Name)).Id("Guard").Params().Op("*").Add(f.idem("Guard")).Types(f.txType()).
 			Block(jen.Return(jen.Id(recv).Dot(f.field(g, guardField)))))
 }
@@ -46,16 +46,19 @@ func implements(g *model.Group) bool {
 	return g.Kind == model.Interface && !slices.ContainsFunc(g.Handlers, func(h *model.Handler) bool { return h.Lease == 0 })
 }
 
+// once is the promise as exactly as a sentence can have it: a run that failed has left nothing, and is not the one.
+const once = "commits once per business key. What a failed run did is rolled back."
+
 func groupDoc(g *model.Group) string {
-	each := "each handler runs once per business key"
+	each := "each handler " + once
 	if slices.ContainsFunc(g.Handlers, func(h *model.Handler) bool { return h.Lease > 0 }) {
-		each = "each handler is guarded by its business key"
+		each = "each handler is guarded by its business key."
 	}
 	switch g.Kind {
 	case model.Functions:
-		return g.Name + " has the package's handlers made safe to call again: " + strings.Replace(each, "each handler", "each", 1) + "."
+		return g.Name + " has the package's handlers made safe to call again: " + strings.Replace(each, "each handler", "each", 1)
 	case model.Interface:
-		text := fmt.Sprintf("%s is %s made safe to call again: %s.", g.Name, link(typeName(g)), each)
+		text := fmt.Sprintf("%s is %s made safe to call again: %s", g.Name, link(typeName(g)), each)
 		if len(g.Forwards) > 0 {
 			text += " Other methods are passed on."
 		}
@@ -64,7 +67,7 @@ func groupDoc(g *model.Group) string {
 		}
 		return text
 	default:
-		return fmt.Sprintf("%s is %s made safe to call again: %s.", g.Name, link(typeName(g)), each)
+		return fmt.Sprintf("%s is %s made safe to call again: %s", g.Name, link(typeName(g)), each)
 	}
 }
 
@@ -111,6 +114,7 @@ func (f *file) constructor(g *model.Group) {
 		}
 		params = append(params, jen.Id(l.wrapped).Add(wrapped))
 	}
+	doc += " An option that is not valid, and a database that cannot be reached, show at the first delivery."
 	params = append(params, jen.Id(l.db).Add(db), jen.Id(l.opts).Op("...").Add(f.idem("Option")))
 
 	values := []jen.Code{jen.Id(f.field(g, guardField)).Op(":").Id(l.guard)}

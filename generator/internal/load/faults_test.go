@@ -26,7 +26,7 @@ func TestLoadPatternFaults(t *testing.T) {
 		{name: "a file as a path", archive: shop, patterns: []string{"./orders/order.go"}, want: "IDEM101 ./orders/order.go is a file | give its folder: a package is loaded as a whole\n"},
 		{name: "without ./", archive: shop, patterns: []string{"orders"}, want: "IDEM101 pattern orders is no import path of the module | did you mean ./orders?\n"},
 		{name: "without ./ a tree", archive: shop, patterns: []string{"orders/..."}, want: "IDEM101 pattern orders/... is no import path of the module | did you mean ./orders/...?\n"},
-		{name: "no Go files", archive: shop, want: "IDEM102 pattern .: there are no Go files | " + patternHint + "\n"},
+		{name: "no Go files", archive: shop, want: "IDEM102 no packages are given, and this folder has no Go files | run idemgen ./...\n"},
 		{name: "no Go files in a tree", archive: shop + "-- web/a.js --\n", patterns: []string{"./web/..."}, want: "IDEM102 pattern ./web/...: there are no Go files | " + patternHint + "\n"},
 		{name: "an unknown package of the module", archive: shop, patterns: []string{"example.com/shop/x"}, want: "IDEM102 pattern example.com/shop/x: module example.com/shop has no such package | " + patternHint + "\n"},
 		{name: "a wildcard that matches nothing", archive: shop, patterns: []string{"example.com/shop/x/..."}, want: "IDEM102 pattern example.com/shop/x/...: there are no Go files | " + patternHint + "\n"},
@@ -39,7 +39,7 @@ func TestLoadPatternFaults(t *testing.T) {
 		{name: "several", archive: shop, patterns: []string{"./orders", "./x", "fmt"}, want: "package orders example.com/shop/orders in orders of example.com/shop order.go\n" +
 			"IDEM101 pattern ./x: there is no folder x | " + patternHint + "\nIDEM103 pattern fmt leads outside module example.com/shop | run idemgen in the module that it belongs to (-C DIR)\n"},
 		{name: "tags without a directive", archive: goMod + "-- a.go --\npackage a\n\ntype E struct {\n\tID string `idem:\"key\"`\n}\n", want: "a.go: IDEM104 there are idem tags here, but no //idem: directive anywhere | write //idem:handler window=24h directly above the handler of this payload\n"},
-		{name: "no go.mod", archive: "-- order.go --\n" + order, want: "IDEM100 there is no go.mod in $DIR or above | run go mod init in the module's root first\n"},
+		{name: "no go.mod", archive: "-- order.go --\n" + order, want: "IDEM100 there is no go.mod in $DIR or above | run idemgen inside the module, or with -C DIR; if there is none yet, run go mod init in its root first\n"},
 		{name: "broken go.mod", archive: "-- go.mod --\nmodule example.com/shop\n\nrequire (\n-- order.go --\n" + order, want: "go.mod:4:1: IDEM109 syntax error (unterminated block started at $DIR/go.mod:3:1) | mend the file\n"},
 		{name: "go.mod without a module", archive: "-- go.mod --\ngo 1.25\n-- order.go --\n" + order, want: "go.mod:1:1: IDEM109 there is no module line | write module example.com/name in the first line\n"},
 	})

@@ -23,7 +23,7 @@ type found struct {
 
 // find walks the folders that the patterns cover, and scans their files.
 func find(ctx context.Context, cfg Config, mods *modules, diags *diag.List) (*found, error) {
-	w := &walker{ctx: ctx, mods: mods, dir: cfg.Dir, diags: diags, folders: map[string]*folder{}}
+	w := &walker{ctx: ctx, mods: mods, dir: cfg.Dir, diags: diags, folders: map[string]*folder{}, bare: len(cfg.Patterns) == 0}
 	patterns := cfg.Patterns
 	if len(patterns) == 0 {
 		patterns = []string{"."}
@@ -58,6 +58,7 @@ type walker struct {
 	diags   *diag.List
 	folders map[string]*folder
 	whole   []string
+	bare    bool // no pattern was given
 }
 
 const patternHint = `a pattern is a folder such as ./orders, a tree such as ./..., or an import path of the module`

@@ -54,6 +54,8 @@ type Package struct {
 	Files []File
 	Types *types.Package
 	Info  *types.Info
+	// Missing are the packages that Files import and whose modules go.mod or go.sum lacks, sorted.
+	Missing []string
 	// Constraint is the build constraint that all files with directives have, whether by a //go:build line or by their
 	// names; empty for none.
 	Constraint string
@@ -130,8 +132,12 @@ func (prog *Program) sort(found *found, diags *diag.List) (hits []*folder) {
 			hits = append(hits, f)
 			if f.foreign != "" {
 				prog.ForeignGen = append(prog.ForeignGen, f.foreign)
+				hint := "rename or remove it: the generated code goes there"
+				if f.headless {
+					hint = "remove it: it looks like an earlier " + GenFile + " that has lost its first line"
+				}
 				diags.Add(token.Position{Filename: f.foreign, Line: 1, Column: 1}, codeForeign,
-					"rename or remove it: the generated code goes there", "idemgen did not write this %s, and does not overwrite it", GenFile)
+					hint, "idemgen did not write this %s, and does not overwrite it", GenFile)
 			}
 		case f.own != "":
 			prog.OwnFiles = append(prog.OwnFiles, f.own)

@@ -72,7 +72,7 @@ func findModules(env goEnv, dir string, diags *diag.List) *modules {
 		}
 	} else {
 		if env.GOMOD == "" || env.GOMOD == os.DevNull {
-			hint := "run go mod init in the module's root first"
+			hint := "run idemgen inside the module, or with -C DIR; if there is none yet, run go mod init in its root first"
 			if env.GO111MODULE == "off" {
 				hint = "set GO111MODULE=on, or unset it"
 			}

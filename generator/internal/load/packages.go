@@ -146,6 +146,7 @@ func (c *conversion) convert(p *packages.Package, mods *modules) {
 		Name: p.Name, Path: p.PkgPath, Dir: f.dir, Own: f.own, Types: p.Types, Info: p.TypesInfo,
 		Module: f.module.model(), RuntimeMissing: !mods.requires(f.module, runtimePath),
 	}
+	out.Missing = missing(p)
 	parsed, broken := map[string]bool{}, false
 	for _, syntax := range p.Syntax {
 		name, onDisk := c.names(syntax)
@@ -175,6 +176,20 @@ func (c *conversion) convert(p *packages.Package, mods *modules) {
 		}
 	}
 	c.prog.Packages = append(c.prog.Packages, out)
+}
+
+// missing are the imports whose modules go.mod or go.sum lacks.
+func missing(p *packages.Package) []string {
+	var out []string
+	for path, imported := range p.Imports {
+		if slices.ContainsFunc(imported.Errors, func(e packages.Error) bool {
+			return strings.Contains(e.Msg, "no required module provides package ") || strings.Contains(e.Msg, "missing go.sum entry for module providing package ")
+		}) {
+			out = append(out, path)
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // names returns the name of a file as its author knows it, and of the file that was read: another one where cgo has

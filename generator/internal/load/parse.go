@@ -1,7 +1,6 @@
 package load
 
 import (
-	"bytes"
 	"errors"
 	"go/ast"
 	"go/parser"
@@ -60,7 +59,8 @@ func dropBodies(f *ast.File, instead func(*ast.BlockStmt) *ast.BlockStmt) {
 	}
 }
 
-// isGenerated says whether we generated a file.
+// isGenerated says whether we generated a file. A header alone does not make it ours: it may have been copied, and what
+// stands below it is then the user's, directives included.
 func isGenerated(filename string, src []byte) bool {
-	return bytes.HasPrefix(src, []byte(header.Go)) || filepath.Base(filename) == GenFile && header.Ours(src)
+	return filepath.Base(filename) == GenFile && header.Ours(src)
 }

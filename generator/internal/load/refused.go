@@ -56,5 +56,8 @@ func goSaid(message string, diags *diag.List) {
 		diags.Add(token.Position{}, codeSkew, "install that release of Go, or set GOTOOLCHAIN=auto", "the go command is too old: %s", message)
 		return
 	}
+	if strings.Contains(message, "\n") {
+		message = "the go command cannot list the packages:\n" + message // what it says stays in one piece, below the code
+	}
 	diags.Add(token.Position{}, codeGo, "let go list ./... succeed first", "%s", message)
 }

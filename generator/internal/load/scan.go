@@ -29,7 +29,9 @@ type folder struct {
 	own     string // our idem_gen.go
 	spoiled bool   // own has no package clause, or that of another package: the go command must not see it
 	foreign string // an idem_gen.go that is not ours
-	unread  []error
+	// headless says that foreign is ours but for its first line.
+	headless bool
+	unread   []error
 }
 
 // A hit is a file with a directive.
@@ -86,6 +88,7 @@ func (f *folder) scan(buf *bytes.Buffer, tags string) {
 		default:
 			if base == GenFile {
 				f.foreign = name
+				f.headless = bytes.Contains(src, []byte("\n// key shape: ")) && bytes.Contains(src, []byte("_else_go_generate_or_go_get_the_runtime"))
 			}
 			f.scanFile(name, src, tags)
 		}
@@ -151,24 +154,32 @@ func read(name string, buf *bytes.Buffer) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// mentionsUs says whether "idem:" occurs anywhere, in any case, with or without spaces before the colon. Colons are
-// rare, and finding one is fast.
+// mentionsUs says whether "idem:" or "idemgen:" occurs anywhere, in any case, with or without spaces before the colon; or
+// a comment that begins with idem and may be a slip. Colons are rare, and finding one is fast.
 func mentionsUs(src []byte) bool {
-	const word = "idem"
+	for _, comment := range []string{"//idem", "//Idem", "//IDEM", "// idem", "///idem"} {
+		if bytes.Contains(src, []byte(comment)) {
+			return true
+		}
+	}
 	for at := 0; ; at++ {
 		i := bytes.IndexByte(src[at:], ':')
 		if i < 0 {
 			return false
 		}
 		at += i
-		end := at
-		for end > 0 && (src[end-1] == ' ' || src[end-1] == '\t') {
-			end--
-		}
-		if end >= len(word) && bytes.EqualFold(src[end-len(word):end], []byte(word)) {
+		before := bytes.TrimRight(src[max(0, at-maxBefore):at], " \t")
+		if hasSuffixFold(before, "idem") || hasSuffixFold(before, "idemgen") {
 			return true
 		}
 	}
+}
+
+// maxBefore is how far before a colon our name may begin.
+const maxBefore = 64
+
+func hasSuffixFold(text []byte, suffix string) bool {
+	return len(text) >= len(suffix) && bytes.EqualFold(text[len(text)-len(suffix):], []byte(suffix))
 }
 
 // splitTags reads the value of -tags, which is separated by commas or, as it once was, by spaces.

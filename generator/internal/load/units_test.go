@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/idemgen/idemgen/generator/internal/diag"
 	"github.com/idemgen/idemgen/generator/internal/header"
 )
 
@@ -20,6 +21,7 @@ func TestMentionsUs(t *testing.T) {
 	for src, want := range map[string]bool{
 		"": false, ":": false, "idem": false, "idem:": true, "x := 1 //IDEM:x": true, "Idem \t :": true, "a:b:c:idem:": true,
 		"ide:m": false, "dem:": false, "idem\n:": false, ": idem": false, "case idem::": true, "tandem: idem": false,
+		"//idem handler window=1h": true, "// idem handler": true, "// see Idem handler": false, "//  idemgen:handler": true,
 	} {
 		assert.Equal(t, want, mentionsUs([]byte(src)), "%q", src)
 	}
@@ -147,4 +149,20 @@ func TestParseKeepsPositions(t *testing.T) {
 	want, err := parser.ParseFile(plain, "a.go", src, 0)
 	require.NoError(t, err)
 	assert.Equal(t, plain.Position(want.Decls[0].End()), fset.Position(got.Decls[0].End()))
+}
+
+// What the go command says in several lines stays in one piece, below our own line with the code.
+func TestGoSaid(t *testing.T) {
+	t.Parallel()
+	for said, want := range map[string]string{
+		"go: one line\n": "go: one line [IDEM109]\n\thint: let go list ./... succeed first\n",
+		"go: downloading x v1\ngo: updates to go.mod needed; to update it:\n\tgo mod tidy\n": "the go command cannot list the packages: [IDEM109]\n" +
+			"\tgo: updates to go.mod needed; to update it:\n\tgo mod tidy\n\thint: let go list ./... succeed first\n",
+	} {
+		var diags diag.List
+		goSaid(said, &diags)
+		var b strings.Builder
+		require.NoError(t, diag.Print(&b, "/src", diags.Sorted()))
+		assert.Equal(t, want, b.String())
+	}
 }

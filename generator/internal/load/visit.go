@@ -91,7 +91,11 @@ func (v *visit) add(dir string, mod *module, entries []fs.DirEntry) {
 
 // end reports a pattern that has matched nothing.
 func (v *visit) end(p string) {
-	if v.goFiles == 0 && v.ctx.Err() == nil {
+	switch {
+	case v.goFiles > 0 || v.ctx.Err() != nil:
+	case v.bare:
+		v.diags.Add(token.Position{}, codeNoPackage, "run idemgen ./...", "no packages are given, and this folder has no Go files")
+	default:
 		v.diags.Add(token.Position{}, codeNoPackage, patternHint, "pattern %s: there are no Go files", p)
 	}
 }

@@ -35,6 +35,7 @@ type Import struct {
 // pkg stands for one that declares nothing, such as a package that is generated whole.
 func NewImports(pkg *types.Package) *Imports {
 	i := &Imports{pending: map[string]string{}, named: map[string]*Import{}}
+	i.scope.Take("init") // Go lets only functions be called so
 	if pkg != nil {
 		i.self = pkg.Path()
 		i.scope.Take(pkg.Scope().Names()...)

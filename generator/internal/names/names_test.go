@@ -63,6 +63,12 @@ func TestImports(t *testing.T) {
 	}
 }
 
+// No import may be called init.
+func TestImportCalledInit(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, "exampleinit", names.NewImports(nil).Name("example.com/init", "init"))
+}
+
 func TestImportsList(t *testing.T) {
 	t.Parallel()
 	imports := names.NewImports(nil)

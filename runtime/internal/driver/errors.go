@@ -47,6 +47,9 @@ const (
 	Lost
 	// Unknown is a COMMIT without an answer.
 	Unknown
+	// Refused is a COMMIT that was answered with an error, a deferred trigger's say: what class that is of tells nothing
+	// about the store's own statements.
+	Refused
 )
 
 // CommitError is what Session.Commit returns where the transaction ended, or may have ended, in an unforeseen way.
@@ -64,6 +67,8 @@ func (e *CommitError) Error() string {
 		what = "the transaction ended before its time"
 	case Unknown:
 		what = "COMMIT was not answered"
+	case Refused:
+		what = "COMMIT was refused"
 	default:
 		what = fmt.Sprintf("fate %d", int(e.Fate))
 	}
@@ -84,6 +89,10 @@ func ConflictState(state string) bool {
 
 // LockTimeoutState reports whether a SQLSTATE stands for a lock_timeout that passed. PostgreSQL, Appendix A, class 55.
 func LockTimeoutState(state string) bool { return state == "55P03" }
+
+// NoSavepointState reports whether a SQLSTATE as the answer to the release of a savepoint says that there is none, or not even
+// a transaction. PostgreSQL, Appendix A, classes 3B and 25.
+func NoSavepointState(state string) bool { return state == "3B001" || state == "25P01" }
 
 // SchemaClass is the class of a SQLSTATE that a statement gets for what it is and not for what it meets: Denied for want of
 // a privilege, Misfit where a name or a type is not what the statement takes it for, otherwise Other. PostgreSQL, Appendix

@@ -30,7 +30,8 @@ type IdempotentCards struct {
 
 var _ Cards = (*IdempotentCards)(nil)
 
-// NewIdempotentCards guards s by the keys in db.
+// NewIdempotentCards guards s by the keys in db. An option that is not valid, and a database that cannot be reached,
+// show at the first delivery.
 func NewIdempotentCards(s Cards, db *sql.DB, opts ...idem.Option) *IdempotentCards {
 	g := idemsql.New(db, idemdb.Store, opts...)
 	return &IdempotentCards{
@@ -40,7 +41,7 @@ func NewIdempotentCards(s Cards, db *sql.DB, opts ...idem.Option) *IdempotentCar
 	}
 }
 
-// Guard is what the handlers share.
+// Guard is the guard that all handlers share: for its Check, and for an [idem.Janitor].
 func (s *IdempotentCards) Guard() *idem.Guard[*sql.Tx] {
 	return s.guard
 }
@@ -54,11 +55,15 @@ func (s *IdempotentCards) Charge(ctx context.Context, e events.OrderPlaced) (eve
 	return s.guardedCharge.Do(ctx, e)
 }
 
-// ChargeHandler is the handler behind Charge: for its Key, or to pass on.
+// ChargeHandler returns the handler that Charge calls: for a caller's own transaction, for its Key, or to hand to code
+// that takes an [*idem.Handler].
 func (s *IdempotentCards) ChargeHandler() *idem.Lease[events.OrderPlaced, events.Receipt] {
 	return s.guardedCharge
 }
 
+// specCardsCharge tells the runtime about Charge. The last line records its key, name, version and parts, so that a
+// change is noticed.
+//
 // key shape: liteshop.Cards.Charge 1 TenantID:string/OrderID:uuid
 var specCardsCharge = idem.Spec[events.OrderPlaced]{
 	Name:   "liteshop.Cards.Charge",
@@ -89,11 +94,15 @@ func (s *IdempotentCards) Wire(ctx context.Context, e events.OrderPlaced) error 
 	return err
 }
 
-// WireHandler is the handler behind Wire: for its Key, or to pass on.
+// WireHandler returns the handler that Wire calls: for a caller's own transaction, for its Key, or to hand to code that
+// takes an [*idem.Handler].
 func (s *IdempotentCards) WireHandler() *idem.Lease[events.OrderPlaced, struct{}] {
 	return s.guardedWire
 }
 
+// specCardsWire tells the runtime about Wire. The last line records its key, name, version and parts, so that a change
+// is noticed.
+//
 // key shape: liteshop.Cards.Wire 1 TenantID:string/OrderID:uuid
 var specCardsWire = idem.Spec[events.OrderPlaced]{
 	Name:     "liteshop.Cards.Wire",
@@ -115,7 +124,8 @@ var specCardsWire = idem.Spec[events.OrderPlaced]{
 	Attempt: func(e events.OrderPlaced) int { return e.Attempt },
 }
 
-// IdempotentService is [Service] made safe to call again: each handler runs once per business key.
+// IdempotentService is [Service] made safe to call again: each handler commits once per business key. What a failed run
+// did is rolled back.
 type IdempotentService struct {
 	guard               *idem.Guard[*sql.Tx]
 	guardedPlaceOrder   *idem.Handler[*sql.Tx, events.OrderPlaced, events.Receipt]
@@ -126,7 +136,8 @@ type IdempotentService struct {
 	guardedShip         *idem.Handler[*sql.Tx, events.Shipped, struct{}]
 }
 
-// NewIdempotentService guards s by the keys in db.
+// NewIdempotentService guards s by the keys in db. An option that is not valid, and a database that cannot be reached,
+// show at the first delivery.
 func NewIdempotentService(s *Service, db *sql.DB, opts ...idem.Option) *IdempotentService {
 	g := idemsql.New(db, idemdb.Store, opts...)
 	return &IdempotentService{
@@ -148,7 +159,7 @@ func NewIdempotentService(s *Service, db *sql.DB, opts ...idem.Option) *Idempote
 	}
 }
 
-// Guard is what the handlers share.
+// Guard is the guard that all handlers share: for its Check, and for an [idem.Janitor].
 func (s *IdempotentService) Guard() *idem.Guard[*sql.Tx] {
 	return s.guard
 }
@@ -159,11 +170,15 @@ func (s *IdempotentService) PlaceOrder(ctx context.Context, e events.OrderPlaced
 	return s.guardedPlaceOrder.Do(ctx, e)
 }
 
-// PlaceOrderHandler is the handler behind PlaceOrder: for its Key, or to pass on.
+// PlaceOrderHandler returns the handler that PlaceOrder calls: for a caller's own transaction, for its Key, or to hand
+// to code that takes an [*idem.Handler].
 func (s *IdempotentService) PlaceOrderHandler() *idem.Handler[*sql.Tx, events.OrderPlaced, events.Receipt] {
 	return s.guardedPlaceOrder
 }
 
+// specServicePlaceOrder tells the runtime about PlaceOrder. The last line records its key, name, version and parts, so
+// that a change is noticed.
+//
 // key shape: liteshop.Service.PlaceOrder 1 TenantID:string/OrderID:uuid
 var specServicePlaceOrder = idem.Spec[events.OrderPlaced]{
 	Name:   "liteshop.Service.PlaceOrder",
@@ -189,11 +204,15 @@ func (s *IdempotentService) AuditOrder(ctx context.Context, e events.OrderPlaced
 	return err
 }
 
-// AuditOrderHandler is the handler behind AuditOrder: for its Key, or to pass on.
+// AuditOrderHandler returns the handler that AuditOrder calls: for a caller's own transaction, for its Key, or to hand
+// to code that takes an [*idem.Handler].
 func (s *IdempotentService) AuditOrderHandler() *idem.Handler[*sql.Tx, events.OrderPlaced, struct{}] {
 	return s.guardedAuditOrder
 }
 
+// specServiceAuditOrder tells the runtime about AuditOrder. The last line records its key, name, version and parts, so
+// that a change is noticed.
+//
 // key shape: lite.audit 1 TenantID:string/OrderID:uuid
 var specServiceAuditOrder = idem.Spec[events.OrderPlaced]{
 	Name:   "lite.audit",
@@ -219,11 +238,15 @@ func (s *IdempotentService) RushOrder(ctx context.Context, e *events.OrderPlaced
 	return s.guardedRushOrder.Do(ctx, e)
 }
 
-// RushOrderHandler is the handler behind RushOrder: for its Key, or to pass on.
+// RushOrderHandler returns the handler that RushOrder calls: for a caller's own transaction, for its Key, or to hand to
+// code that takes an [*idem.Handler].
 func (s *IdempotentService) RushOrderHandler() *idem.Handler[*sql.Tx, *events.OrderPlaced, *events.Receipt] {
 	return s.guardedRushOrder
 }
 
+// specServiceRushOrder tells the runtime about RushOrder. The last line records its key, name, version and parts, so
+// that a change is noticed.
+//
 // key shape: liteshop.Service.RushOrder 1 TenantID:string/OrderID:uuid
 var specServiceRushOrder = idem.Spec[*events.OrderPlaced]{
 	Name:     "liteshop.Service.RushOrder",
@@ -258,17 +281,21 @@ var specServiceRushOrder = idem.Spec[*events.OrderPlaced]{
 }
 
 // ReserveStock runs [Service.ReserveStock] once for each OrderID/SKU within 7d. A repeat with another Quantity is
-// [idem.ErrPayloadMismatch].
+// [idem.ErrPayloadMismatch]. log is passed on; it is not part of the key.
 func (s *IdempotentService) ReserveStock(ctx context.Context, log *slog.Logger, e events.StockReserved) error {
 	_, err := s.guardedReserveStock.Do(ctx, ReserveStockArgs{log, e})
 	return err
 }
 
-// ReserveStockHandler is the handler behind ReserveStock: for its Key, or to pass on.
+// ReserveStockHandler returns the handler that ReserveStock calls: for a caller's own transaction, for its Key, or to
+// hand to code that takes an [*idem.Handler].
 func (s *IdempotentService) ReserveStockHandler() *idem.Handler[*sql.Tx, ReserveStockArgs, struct{}] {
 	return s.guardedReserveStock
 }
 
+// specServiceReserveStock tells the runtime about ReserveStock. The last line records its key, name, version and parts,
+// so that a change is noticed.
+//
 // key shape: liteshop.Service.ReserveStock 1 OrderID:uuid/SKU:string
 var specServiceReserveStock = idem.Spec[ReserveStockArgs]{
 	Name:   "liteshop.Service.ReserveStock",
@@ -297,11 +324,15 @@ func (s *IdempotentService) CloseDay(ctx context.Context, e events.DayClosed) (i
 	return s.guardedCloseDay.Do(ctx, e)
 }
 
-// CloseDayHandler is the handler behind CloseDay: for its Key, or to pass on.
+// CloseDayHandler returns the handler that CloseDay calls: for a caller's own transaction, for its Key, or to hand to
+// code that takes an [*idem.Handler].
 func (s *IdempotentService) CloseDayHandler() *idem.Handler[*sql.Tx, events.DayClosed, int64] {
 	return s.guardedCloseDay
 }
 
+// specServiceCloseDay tells the runtime about CloseDay. The last line records its key, name, version and parts, so that
+// a change is noticed.
+//
 // key shape: liteshop.Service.CloseDay 1 Shop:string/Day:time
 var specServiceCloseDay = idem.Spec[events.DayClosed]{
 	Name:   "liteshop.Service.CloseDay",
@@ -320,11 +351,15 @@ func (s *IdempotentService) Ship(ctx context.Context, e events.Shipped) error {
 	return err
 }
 
-// ShipHandler is the handler behind Ship: for its Key, or to pass on.
+// ShipHandler returns the handler that Ship calls: for a caller's own transaction, for its Key, or to hand to code that
+// takes an [*idem.Handler].
 func (s *IdempotentService) ShipHandler() *idem.Handler[*sql.Tx, events.Shipped, struct{}] {
 	return s.guardedShip
 }
 
+// specServiceShip tells the runtime about Ship. The last line records its key, name, version and parts, so that a
+// change is noticed.
+//
 // key shape: liteshop.Service.Ship 1 Carrier:string/Parcel:string
 var specServiceShip = idem.Spec[events.Shipped]{
 	Name:   "liteshop.Service.Ship",
@@ -345,13 +380,15 @@ var specServiceShip = idem.Spec[events.Shipped]{
 	},
 }
 
-// Idempotent has the package's handlers made safe to call again: each runs once per business key.
+// Idempotent has the package's handlers made safe to call again: each commits once per business key. What a failed run
+// did is rolled back.
 type Idempotent struct {
 	guard         *idem.Guard[*sql.Tx]
 	guardedSettle *idem.Handler[*sql.Tx, SettleArgs, int64]
 }
 
-// NewIdempotent guards the package's handlers by the keys in db.
+// NewIdempotent guards the package's handlers by the keys in db. An option that is not valid, and a database that
+// cannot be reached, show at the first delivery.
 func NewIdempotent(db *sql.DB, opts ...idem.Option) *Idempotent {
 	g := idemsql.New(db, idemdb.Store, opts...)
 	return &Idempotent{
@@ -364,12 +401,13 @@ func NewIdempotent(db *sql.DB, opts ...idem.Option) *Idempotent {
 	}
 }
 
-// Guard is what the handlers share.
+// Guard is the guard that all handlers share: for its Check, and for an [idem.Janitor].
 func (s *Idempotent) Guard() *idem.Guard[*sql.Tx] {
 	return s.guard
 }
 
-// Settle runs [Settle] once for each tenant/batch within 1h. A repeat returns the first run's int64.
+// Settle runs [Settle] once for each tenant/batch within 1h. A repeat returns the first run's int64. settle is passed
+// on; it is not part of the key.
 func (s *Idempotent) Settle(
 	ctx context.Context,
 	settle func(context.Context, *sql.Tx) (int64, error),
@@ -379,11 +417,15 @@ func (s *Idempotent) Settle(
 	return s.guardedSettle.Do(ctx, SettleArgs{settle, tenant, batch})
 }
 
-// SettleHandler is the handler behind Settle: for its Key, or to pass on.
+// SettleHandler returns the handler that Settle calls: for a caller's own transaction, for its Key, or to hand to code
+// that takes an [*idem.Handler].
 func (s *Idempotent) SettleHandler() *idem.Handler[*sql.Tx, SettleArgs, int64] {
 	return s.guardedSettle
 }
 
+// specSettle tells the runtime about Settle. The last line records its key, name, version and parts, so that a change
+// is noticed.
+//
 // key shape: liteshop.Settle 1 tenant:string/batch:uuid
 var specSettle = idem.Spec[SettleArgs]{
 	Name:   "liteshop.Settle",
@@ -403,15 +445,16 @@ type SettleArgs struct {
 	Batch  uuid.UUID
 }
 
-// IdempotentRefunds is [Refunds] made safe to call again: each handler runs once per business key. Other methods are
-// passed on.
+// IdempotentRefunds is [Refunds] made safe to call again: each handler commits once per business key. What a failed run
+// did is rolled back. Other methods are passed on.
 type IdempotentRefunds struct {
 	guard         *idem.Guard[*sql.Tx]
 	unguarded     Refunds
 	guardedRefund *idem.Handler[*sql.Tx, events.RefundAsked, struct{}]
 }
 
-// NewIdempotentRefunds guards s by the keys in db.
+// NewIdempotentRefunds guards s by the keys in db. An option that is not valid, and a database that cannot be reached,
+// show at the first delivery.
 func NewIdempotentRefunds(s Refunds, db *sql.DB, opts ...idem.Option) *IdempotentRefunds {
 	g := idemsql.New(db, idemdb.Store, opts...)
 	return &IdempotentRefunds{
@@ -421,7 +464,7 @@ func NewIdempotentRefunds(s Refunds, db *sql.DB, opts ...idem.Option) *Idempoten
 	}
 }
 
-// Guard is what the handlers share.
+// Guard is the guard that all handlers share: for its Check, and for an [idem.Janitor].
 func (s *IdempotentRefunds) Guard() *idem.Guard[*sql.Tx] {
 	return s.guard
 }
@@ -433,11 +476,15 @@ func (s *IdempotentRefunds) Refund(ctx context.Context, e events.RefundAsked) er
 	return err
 }
 
-// RefundHandler is the handler behind Refund: for its Key, or to pass on.
+// RefundHandler returns the handler that Refund calls: for a caller's own transaction, for its Key, or to hand to code
+// that takes an [*idem.Handler].
 func (s *IdempotentRefunds) RefundHandler() *idem.Handler[*sql.Tx, events.RefundAsked, struct{}] {
 	return s.guardedRefund
 }
 
+// specRefundsRefund tells the runtime about Refund. The last line records its key, name, version and parts, so that a
+// change is noticed.
+//
 // key shape: liteshop.Refunds.Refund 1 Payment:string/Line:int
 var specRefundsRefund = idem.Spec[events.RefundAsked]{
 	Name:   "liteshop.Refunds.Refund",

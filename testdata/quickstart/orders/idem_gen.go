@@ -15,14 +15,16 @@ import (
 
 const _ = idem.Protocol1_else_go_generate_or_go_get_the_runtime
 
-// IdempotentService is [Service] made safe to call again: each handler runs once per business key.
+// IdempotentService is [Service] made safe to call again: each handler commits once per business key. What a failed run
+// did is rolled back.
 type IdempotentService struct {
 	guard                 *idem.Guard[*sql.Tx]
 	guardedPlaceOrder     *idem.Handler[*sql.Tx, OrderPlaced, Receipt]
 	guardedConfirmPayment *idem.Handler[*sql.Tx, PaymentCaptured, struct{}]
 }
 
-// NewIdempotentService guards s by the keys in db.
+// NewIdempotentService guards s by the keys in db. An option that is not valid, and a database that cannot be reached,
+// show at the first delivery.
 func NewIdempotentService(s *Service, db *sql.DB, opts ...idem.Option) *IdempotentService {
 	g := idemsql.New(db, idemdb.Store, opts...)
 	return &IdempotentService{
@@ -32,7 +34,7 @@ func NewIdempotentService(s *Service, db *sql.DB, opts ...idem.Option) *Idempote
 	}
 }
 
-// Guard is what the handlers share.
+// Guard is the guard that all handlers share: for its Check, and for an [idem.Janitor].
 func (s *IdempotentService) Guard() *idem.Guard[*sql.Tx] {
 	return s.guard
 }
@@ -43,11 +45,15 @@ func (s *IdempotentService) PlaceOrder(ctx context.Context, e OrderPlaced) (Rece
 	return s.guardedPlaceOrder.Do(ctx, e)
 }
 
-// PlaceOrderHandler is the handler behind PlaceOrder: for its Key, or to pass on.
+// PlaceOrderHandler returns the handler that PlaceOrder calls: for a caller's own transaction, for its Key, or to hand
+// to code that takes an [*idem.Handler].
 func (s *IdempotentService) PlaceOrderHandler() *idem.Handler[*sql.Tx, OrderPlaced, Receipt] {
 	return s.guardedPlaceOrder
 }
 
+// specServicePlaceOrder tells the runtime about PlaceOrder. The last line records its key, name, version and parts, so
+// that a change is noticed.
+//
 // key shape: orders.Service.PlaceOrder 1 OrderID:string
 var specServicePlaceOrder = idem.Spec[OrderPlaced]{
 	Name:   "orders.Service.PlaceOrder",
@@ -72,11 +78,15 @@ func (s *IdempotentService) ConfirmPayment(ctx context.Context, e PaymentCapture
 	return err
 }
 
-// ConfirmPaymentHandler is the handler behind ConfirmPayment: for its Key, or to pass on.
+// ConfirmPaymentHandler returns the handler that ConfirmPayment calls: for a caller's own transaction, for its Key, or
+// to hand to code that takes an [*idem.Handler].
 func (s *IdempotentService) ConfirmPaymentHandler() *idem.Handler[*sql.Tx, PaymentCaptured, struct{}] {
 	return s.guardedConfirmPayment
 }
 
+// specServiceConfirmPayment tells the runtime about ConfirmPayment. The last line records its key, name, version and
+// parts, so that a change is noticed.
+//
 // key shape: orders.Service.ConfirmPayment 1 PaymentID:string
 var specServiceConfirmPayment = idem.Spec[PaymentCaptured]{
 	Name:   "orders.Service.ConfirmPayment",

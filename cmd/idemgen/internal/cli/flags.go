@@ -33,6 +33,9 @@ func flagError(cmd *cobra.Command, err error) error {
 		return usageError(cmd, "%s", strings.ReplaceAll(err.Error(), "--", "-"))
 	}
 	given := unknown.GetSpecifiedName()
+	if given == "version" || given == "v" {
+		return usageError(cmd, "unknown flag -%s, did you mean idemgen version?", given)
+	}
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 	if near := nearest(given, names); near != "" {

@@ -12,16 +12,20 @@ import (
 	"github.com/idemgen/idemgen/generator"
 )
 
-// directivesTopic is the one help topic that is no command.
-const directivesTopic = "directives"
+// The help topics that are no commands. The code of a diagnostic is one too.
+const (
+	directivesTopic  = "directives"
+	diagnosticsTopic = "diagnostics"
+)
 
 func (a *app) helpCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "help [command | directives]",
-		Short: "Explain a command, or the directives and tags",
-		Long:  "Help explains a command; help directives lists every directive, its arguments and the tags.",
+		Use:   "help [command | directives | diagnostics | CODE]",
+		Short: "Explain a command, the directives and tags, or a diagnostic",
+		Long: "Help explains a command; help directives lists every directive, its arguments and the tags;\n" +
+			"help diagnostics lists what each code of a diagnostic means, and help IDEM004 tells one of them.",
 		ValidArgsFunction: func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-			return append(commandNames(cmd), directivesTopic), cobra.ShellCompDirectiveNoFileComp
+			return topics(cmd), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return a.help(cmd.Root(), args) },
 	}
@@ -34,18 +38,31 @@ func (a *app) help(root *cobra.Command, args []string) error {
 	case len(args) > 1:
 		return usageError(root, "help takes one topic")
 	}
-	if args[0] == directivesTopic {
+	switch args[0] {
+	case directivesTopic:
 		return generator.DirectivesHelp(a.stdout)
+	case diagnosticsTopic:
+		return generator.DiagnosticsHelp(a.stdout)
+	}
+	code := strings.ToUpper(args[0])
+	if meaning, ok := generator.ExplainDiagnostic(code); ok {
+		_, err := fmt.Fprintf(a.stdout, "%s: %s\n", code, meaning)
+		return err
 	}
 	for _, cmd := range root.Commands() {
 		if cmd.Name() == args[0] {
 			return cmd.Help()
 		}
 	}
-	if near := nearest(args[0], append(commandNames(root), directivesTopic)); near != "" {
+	if near := nearest(args[0], topics(root)); near != "" {
 		return usageError(root, "no help on %q, did you mean %q?", args[0], near)
 	}
 	return usageError(root, "no help on %q", args[0])
+}
+
+// topics are the words that help explains, codes left out.
+func topics(cmd *cobra.Command) []string {
+	return append(commandNames(cmd), directivesTopic, diagnosticsTopic)
 }
 
 // printHelp is cobra's help in the dress of the go command: one dash before every flag.
@@ -57,7 +74,8 @@ func (a *app) printHelp(cmd *cobra.Command, _ []string) {
 	writeFlags(&b, cmd)
 	if !cmd.HasParent() {
 		b.WriteString("\nExit codes: 0 all is well, 1 check found differences, 2 anything else.\n" +
-			"\n\"idemgen help COMMAND\" explains a command, \"idemgen help directives\" the directives and tags.\n")
+			"\n\"idemgen help COMMAND\" explains a command, \"idemgen help directives\" the directives and tags,\n" +
+			"\"idemgen help diagnostics\" the codes of what is reported.\n")
 	}
 	// Help has nowhere to report that its own output is gone.
 	_, _ = io.WriteString(a.stdout, b.String())

@@ -250,6 +250,7 @@ WHERE ctid = ANY(ARRAY(
     ORDER BY expires_at
     LIMIT $1::bigint
     FOR UPDATE SKIP LOCKED))
+    AND expires_at <= (SELECT clock_timestamp()) AND state IN ('done', 'failed')
 `
 
 type SweepParams struct {
@@ -257,7 +258,8 @@ type SweepParams struct {
 }
 
 // Sweep deletes a batch of the rows whose window has passed, those first that have waited longest. Only completed rows go,
-// and none that somebody is just taking over.
+// and none that somebody is just taking over. A ctid means nothing without its table, which may have partitions, so the
+// condition is asked once more.
 func (q *Queries) Sweep(ctx context.Context, db DBTX, arg SweepParams) (int64, error) {
 	result, err := db.Exec(ctx, sweep, arg.Batch)
 	if err != nil {

@@ -19,14 +19,16 @@ import (
 
 const _ = runtimeidem.Protocol1_else_go_generate_or_go_get_the_runtime
 
-// idempotentService is service made safe to call again: each handler runs once per business key.
+// idempotentService is service made safe to call again: each handler commits once per business key. What a failed run
+// did is rolled back.
 type idempotentService struct {
 	guard        *runtimeidem.Guard[pgx.Tx]
 	guardedPlace *runtimeidem.Handler[pgx.Tx, e, idempgx]
 	guardedShip  *runtimeidem.Handler[pgx.Tx, shipArgs, struct{}]
 }
 
-// newIdempotentService guards svc by the keys in pool.
+// newIdempotentService guards svc by the keys in pool. An option that is not valid, and a database that cannot be
+// reached, show at the first delivery.
 func newIdempotentService(svc *service, pool *pgxpool.Pool, opts2 ...runtimeidem.Option) *idempotentService {
 	guard := runtimeidempgx.New(pool, idemdb.Store, opts2...)
 	return &idempotentService{
@@ -40,7 +42,7 @@ func newIdempotentService(svc *service, pool *pgxpool.Pool, opts2 ...runtimeidem
 	}
 }
 
-// Guard is what the handlers share.
+// Guard is the guard that all handlers share: for its Check, and for an [idem.Janitor].
 func (svc *idempotentService) Guard() *runtimeidem.Guard[pgx.Tx] {
 	return svc.guard
 }
@@ -50,11 +52,15 @@ func (svc *idempotentService) place(ctx context.Context, e e) (idempgx, error) {
 	return svc.guardedPlace.Do(ctx, e)
 }
 
-// placeHandler is the handler behind place: for its Key, or to pass on.
+// placeHandler returns the handler that place calls: for a caller's own transaction, for its Key, or to hand to code
+// that takes an [*runtimeidem.Handler].
 func (svc *idempotentService) placeHandler() *runtimeidem.Handler[pgx.Tx, e, idempgx] {
 	return svc.guardedPlace
 }
 
+// specServicePlace tells the runtime about place. The last line records its key, name, version and parts, so that a
+// change is noticed.
+//
 // key shape: clash.service.place 1 ID:string
 var specServicePlace = runtimeidem.Spec[e]{
 	Name:   "clash.service.place",
@@ -66,17 +72,21 @@ var specServicePlace = runtimeidem.Spec[e]{
 	},
 }
 
-// Ship runs service.Ship once for each slog.ID within 24h.
+// Ship runs service.Ship once for each slog.ID within 24h. s and err are passed on; they are not part of the key.
 func (svc *idempotentService) Ship(slog *clashslog.Order, s *slog.Logger, err time, ctx context.Context) error {
 	_, err2 := svc.guardedShip.Do(ctx, shipArgs{slog, s, err})
 	return err2
 }
 
-// ShipHandler is the handler behind Ship: for its Key, or to pass on.
+// ShipHandler returns the handler that Ship calls: for a caller's own transaction, for its Key, or to hand to code that
+// takes an [*runtimeidem.Handler].
 func (svc *idempotentService) ShipHandler() *runtimeidem.Handler[pgx.Tx, shipArgs, struct{}] {
 	return svc.guardedShip
 }
 
+// specServiceShip tells the runtime about Ship. The last line records its key, name, version and parts, so that a
+// change is noticed.
+//
 // key shape: clash.service.Ship 1 slog.ID:string
 var specServiceShip = runtimeidem.Spec[shipArgs]{
 	Name:   "clash.service.Ship",
@@ -99,13 +109,15 @@ type shipArgs struct {
 	Err  time
 }
 
-// Idempotent has the package's handlers made safe to call again: each runs once per business key.
+// Idempotent has the package's handlers made safe to call again: each commits once per business key. What a failed run
+// did is rolled back.
 type Idempotent struct {
 	guard       *runtimeidem.Guard[pgx.Tx]
 	guardedWork *runtimeidem.Handler[pgx.Tx, clashslog.Order, idem]
 }
 
-// NewIdempotent guards the package's handlers by the keys in pool.
+// NewIdempotent guards the package's handlers by the keys in pool. An option that is not valid, and a database that
+// cannot be reached, show at the first delivery.
 func NewIdempotent(pool *pgxpool.Pool, opts2 ...runtimeidem.Option) *Idempotent {
 	guard := runtimeidempgx.New(pool, idemdb.Store, opts2...)
 	return &Idempotent{
@@ -114,7 +126,7 @@ func NewIdempotent(pool *pgxpool.Pool, opts2 ...runtimeidem.Option) *Idempotent 
 	}
 }
 
-// Guard is what the handlers share.
+// Guard is the guard that all handlers share: for its Check, and for an [idem.Janitor].
 func (s *Idempotent) Guard() *runtimeidem.Guard[pgx.Tx] {
 	return s.guard
 }
@@ -124,11 +136,15 @@ func (s *Idempotent) work(ctx context.Context, order clashslog.Order) (idem, err
 	return s.guardedWork.Do(ctx, order)
 }
 
-// workHandler is the handler behind work: for its Key, or to pass on.
+// workHandler returns the handler that work calls: for a caller's own transaction, for its Key, or to hand to code that
+// takes an [*runtimeidem.Handler].
 func (s *Idempotent) workHandler() *runtimeidem.Handler[pgx.Tx, clashslog.Order, idem] {
 	return s.guardedWork
 }
 
+// specWork tells the runtime about work. The last line records its key, name, version and parts, so that a change is
+// noticed.
+//
 // key shape: clash.work 1 ID:string
 var specWork = runtimeidem.Spec[clashslog.Order]{
 	Name:   "clash.work",

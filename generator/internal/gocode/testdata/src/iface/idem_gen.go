@@ -18,15 +18,16 @@ import (
 
 const _ = idem.Protocol1_else_go_generate_or_go_get_the_runtime
 
-// IdempotentHandlers is [Handlers] made safe to call again: each handler runs once per business key. Other methods are
-// passed on.
+// IdempotentHandlers is [Handlers] made safe to call again: each handler commits once per business key. What a failed
+// run did is rolled back. Other methods are passed on.
 type IdempotentHandlers struct {
 	idemGuard   *idem.Guard[pgx.Tx]
 	unguarded   Handlers
 	guardedOpen *idem.Handler[pgx.Tx, Opened, struct{}]
 }
 
-// NewIdempotentHandlers guards s by the keys in db.
+// NewIdempotentHandlers guards s by the keys in db. An option that is not valid, and a database that cannot be reached,
+// show at the first delivery.
 func NewIdempotentHandlers(s Handlers, db *pgxpool.Pool, opts ...idem.Option) *IdempotentHandlers {
 	g := idempgx.New(db, idemdb.Store, opts...)
 	return &IdempotentHandlers{
@@ -36,7 +37,7 @@ func NewIdempotentHandlers(s Handlers, db *pgxpool.Pool, opts ...idem.Option) *I
 	}
 }
 
-// Guard is what the handlers share.
+// Guard is the guard that all handlers share: for its Check, and for an [idem.Janitor].
 func (svc *IdempotentHandlers) Guard() *idem.Guard[pgx.Tx] {
 	return svc.idemGuard
 }
@@ -47,11 +48,15 @@ func (svc *IdempotentHandlers) Open(ctx context.Context, e Opened) error {
 	return err
 }
 
-// OpenHandler is the handler behind Open: for its Key, or to pass on.
+// OpenHandler returns the handler that Open calls: for a caller's own transaction, for its Key, or to hand to code that
+// takes an [*idem.Handler].
 func (svc *IdempotentHandlers) OpenHandler() *idem.Handler[pgx.Tx, Opened, struct{}] {
 	return svc.guardedOpen
 }
 
+// specHandlersOpen tells the runtime about Open. The last line records its key, name, version and parts, so that a
+// change is noticed.
+//
 // key shape: iface.Handlers.Open 1 ID:int
 var specHandlersOpen = idem.Spec[Opened]{
 	Name:   "iface.Handlers.Open",

@@ -19,14 +19,16 @@ import (
 
 const _ = idem.Protocol1_else_go_generate_or_go_get_the_runtime
 
-// IdempotentService is [Service] made safe to call again: each handler runs once per business key.
+// IdempotentService is [Service] made safe to call again: each handler commits once per business key. What a failed run
+// did is rolled back.
 type IdempotentService struct {
 	guard          *idem.Guard[pgx.Tx]
 	guardedAll     *idem.Handler[pgx.Tx, *Event, struct{}]
 	guardedSeveral *idem.Handler[pgx.Tx, SeveralArgs, struct{}]
 }
 
-// NewIdempotentService guards s by the keys in db.
+// NewIdempotentService guards s by the keys in db. An option that is not valid, and a database that cannot be reached,
+// show at the first delivery.
 func NewIdempotentService(s *Service, db *pgxpool.Pool, opts ...idem.Option) *IdempotentService {
 	g := idempgx.New(db, idemdb.Store, opts...)
 	return &IdempotentService{
@@ -40,7 +42,7 @@ func NewIdempotentService(s *Service, db *pgxpool.Pool, opts ...idem.Option) *Id
 	}
 }
 
-// Guard is what the handlers share.
+// Guard is the guard that all handlers share: for its Check, and for an [idem.Janitor].
 func (s *IdempotentService) Guard() *idem.Guard[pgx.Tx] {
 	return s.guard
 }
@@ -53,11 +55,15 @@ func (s *IdempotentService) All(ctx context.Context, e *Event) error {
 	return err
 }
 
-// AllHandler is the handler behind All: for its Key, or to pass on.
+// AllHandler returns the handler that All calls: for a caller's own transaction, for its Key, or to hand to code that
+// takes an [*idem.Handler].
 func (s *IdempotentService) AllHandler() *idem.Handler[pgx.Tx, *Event, struct{}] {
 	return s.guardedAll
 }
 
+// specServiceAll tells the runtime about All. The last line records its key, name, version and parts, so that a change
+// is noticed.
+//
 // key shape: keys.Service.All 1 Text:string/Named:string/N:int/M:int/U:uint/V:uint/B:bool/C:bool/ID:uuid/PID:uuid/Raw:bytes/Sum:bytes/Inner.Ref:string/Inner.Hash:bytes/GetInner().Ref:string/Null.String:string/PG.Bytes:uuid/Addr:text/PAddr:text/Level:text/Price:text/Token:text/PToken:text/GetToken():text/GetRaw():bytes/When:time/At:time
 var specServiceAll = idem.Spec[*Event]{
 	Name:   "keys.Service.All",
@@ -200,11 +206,15 @@ func (s *IdempotentService) Several(ctx context.Context, e *Event, at time.Time,
 	return err
 }
 
-// SeveralHandler is the handler behind Several: for its Key, or to pass on.
+// SeveralHandler returns the handler that Several calls: for a caller's own transaction, for its Key, or to hand to
+// code that takes an [*idem.Handler].
 func (s *IdempotentService) SeveralHandler() *idem.Handler[pgx.Tx, SeveralArgs, struct{}] {
 	return s.guardedSeveral
 }
 
+// specServiceSeveral tells the runtime about Several. The last line records its key, name, version and parts, so that a
+// change is noticed.
+//
 // key shape: keys.Service.Several 1 at:time/n:uint/e.Token:text
 var specServiceSeveral = idem.Spec[SeveralArgs]{
 	Name:   "keys.Service.Several",

@@ -26,7 +26,8 @@ type IdempotentService struct {
 	guardedWire       *idem.Lease[WireArgs, struct{}]
 }
 
-// NewIdempotentService guards s by the keys in db.
+// NewIdempotentService guards s by the keys in db. An option that is not valid, and a database that cannot be reached,
+// show at the first delivery.
 func NewIdempotentService(s *Service, db *pgxpool.Pool, opts ...idem.Option) *IdempotentService {
 	g := idempgx.New(db, idemdb.Store, opts...)
 	return &IdempotentService{
@@ -41,7 +42,7 @@ func NewIdempotentService(s *Service, db *pgxpool.Pool, opts ...idem.Option) *Id
 	}
 }
 
-// Guard is what the handlers share.
+// Guard is the guard that all handlers share: for its Check, and for an [idem.Janitor].
 func (s *IdempotentService) Guard() *idem.Guard[pgx.Tx] {
 	return s.guard
 }
@@ -55,11 +56,15 @@ func (s *IdempotentService) ChargeCard(ctx context.Context, e Charge) (Charged, 
 	return s.guardedChargeCard.Do(ctx, e)
 }
 
-// ChargeCardHandler is the handler behind ChargeCard: for its Key, or to pass on.
+// ChargeCardHandler returns the handler that ChargeCard calls: for a caller's own transaction, for its Key, or to hand
+// to code that takes an [*idem.Handler].
 func (s *IdempotentService) ChargeCardHandler() *idem.Lease[Charge, Charged] {
 	return s.guardedChargeCard
 }
 
+// specServiceChargeCard tells the runtime about ChargeCard. The last line records its key, name, version and parts, so
+// that a change is noticed.
+//
 // key shape: leases.Service.ChargeCard 1 ID:string
 var specServiceChargeCard = idem.Spec[Charge]{
 	Name:   "leases.Service.ChargeCard",
@@ -83,11 +88,15 @@ func (s *IdempotentService) PlaceOrder(ctx context.Context, e Charge) error {
 	return err
 }
 
-// PlaceOrderHandler is the handler behind PlaceOrder: for its Key, or to pass on.
+// PlaceOrderHandler returns the handler that PlaceOrder calls: for a caller's own transaction, for its Key, or to hand
+// to code that takes an [*idem.Handler].
 func (s *IdempotentService) PlaceOrderHandler() *idem.Handler[pgx.Tx, Charge, struct{}] {
 	return s.guardedPlaceOrder
 }
 
+// specServicePlaceOrder tells the runtime about PlaceOrder. The last line records its key, name, version and parts, so
+// that a change is noticed.
+//
 // key shape: leases.Service.PlaceOrder 1 ID:string
 var specServicePlaceOrder = idem.Spec[Charge]{
 	Name:   "leases.Service.PlaceOrder",
@@ -103,17 +112,21 @@ var specServicePlaceOrder = idem.Spec[Charge]{
 // repeat does nothing. Its effect outside of the database is no part of that: a run that fails may have had it, and is
 // run again; one that dies leaves the key to a person, as [idem.ErrParked]. The outside is called at least once, with
 // the same ExternalKey of [idem.FromContext] each time, and has to recognise that for the effect to happen once. While
-// another delivery runs it returns an [*idem.InProgressError] at once.
+// another delivery runs it returns an [*idem.InProgressError] at once. log is passed on; it is not part of the key.
 func (s *IdempotentService) Wire(log *slog.Logger, ctx context.Context, account string, e Charge) error {
 	_, err := s.guardedWire.Do(ctx, WireArgs{log, account, e})
 	return err
 }
 
-// WireHandler is the handler behind Wire: for its Key, or to pass on.
+// WireHandler returns the handler that Wire calls: for a caller's own transaction, for its Key, or to hand to code that
+// takes an [*idem.Handler].
 func (s *IdempotentService) WireHandler() *idem.Lease[WireArgs, struct{}] {
 	return s.guardedWire
 }
 
+// specServiceWire tells the runtime about Wire. The last line records its key, name, version and parts, so that a
+// change is noticed.
+//
 // key shape: leases.Service.Wire 1 account:string/e.ID:string
 var specServiceWire = idem.Spec[WireArgs]{
 	Name:     "leases.Service.Wire",
@@ -146,7 +159,8 @@ type IdempotentMailer struct {
 
 var _ Mailer = (*IdempotentMailer)(nil)
 
-// NewIdempotentMailer guards s by the keys in db.
+// NewIdempotentMailer guards s by the keys in db. An option that is not valid, and a database that cannot be reached,
+// show at the first delivery.
 func NewIdempotentMailer(s Mailer, db *pgxpool.Pool, opts ...idem.Option) *IdempotentMailer {
 	g := idempgx.New(db, idemdb.Store, opts...)
 	return &IdempotentMailer{
@@ -156,7 +170,7 @@ func NewIdempotentMailer(s Mailer, db *pgxpool.Pool, opts ...idem.Option) *Idemp
 	}
 }
 
-// Guard is what the handlers share.
+// Guard is the guard that all handlers share: for its Check, and for an [idem.Janitor].
 func (s *IdempotentMailer) Guard() *idem.Guard[pgx.Tx] {
 	return s.guard
 }
@@ -170,11 +184,15 @@ func (s *IdempotentMailer) SendMail(ctx context.Context, e Charge) error {
 	return err
 }
 
-// SendMailHandler is the handler behind SendMail: for its Key, or to pass on.
+// SendMailHandler returns the handler that SendMail calls: for a caller's own transaction, for its Key, or to hand to
+// code that takes an [*idem.Handler].
 func (s *IdempotentMailer) SendMailHandler() *idem.Lease[Charge, struct{}] {
 	return s.guardedSendMail
 }
 
+// specMailerSendMail tells the runtime about SendMail. The last line records its key, name, version and parts, so that
+// a change is noticed.
+//
 // key shape: leases.Mailer.SendMail 1 ID:string
 var specMailerSendMail = idem.Spec[Charge]{
 	Name:   "leases.Mailer.SendMail",

@@ -19,14 +19,16 @@ import (
 
 const _ = idem.Protocol1_else_go_generate_or_go_get_the_runtime
 
-// IdempotentService is [Service] made safe to call again: each handler runs once per business key.
+// IdempotentService is [Service] made safe to call again: each handler commits once per business key. What a failed run
+// did is rolled back.
 type IdempotentService struct {
 	guard               *idem.Guard[pgx.Tx]
 	guardedPlaceOrder   *idem.Handler[pgx.Tx, OrderPlaced, Receipt]
 	guardedReserveStock *idem.Handler[pgx.Tx, ReserveStockArgs, struct{}]
 }
 
-// NewIdempotentService guards s by the keys in db.
+// NewIdempotentService guards s by the keys in db. An option that is not valid, and a database that cannot be reached,
+// show at the first delivery.
 func NewIdempotentService(s *Service, db *pgxpool.Pool, opts ...idem.Option) *IdempotentService {
 	g := idempgx.New(db, idemdb.Store, opts...)
 	return &IdempotentService{
@@ -40,7 +42,7 @@ func NewIdempotentService(s *Service, db *pgxpool.Pool, opts ...idem.Option) *Id
 	}
 }
 
-// Guard is what the handlers share.
+// Guard is the guard that all handlers share: for its Check, and for an [idem.Janitor].
 func (s *IdempotentService) Guard() *idem.Guard[pgx.Tx] {
 	return s.guard
 }
@@ -51,11 +53,15 @@ func (s *IdempotentService) PlaceOrder(ctx context.Context, e OrderPlaced) (Rece
 	return s.guardedPlaceOrder.Do(ctx, e)
 }
 
-// PlaceOrderHandler is the handler behind PlaceOrder: for its Key, or to pass on.
+// PlaceOrderHandler returns the handler that PlaceOrder calls: for a caller's own transaction, for its Key, or to hand
+// to code that takes an [*idem.Handler].
 func (s *IdempotentService) PlaceOrderHandler() *idem.Handler[pgx.Tx, OrderPlaced, Receipt] {
 	return s.guardedPlaceOrder
 }
 
+// specServicePlaceOrder tells the runtime about PlaceOrder. The last line records its key, name, version and parts, so
+// that a change is noticed.
+//
 // key shape: orders.Service.PlaceOrder 1 TenantID:string/OrderID:uuid
 var specServicePlaceOrder = idem.Spec[OrderPlaced]{
 	Name:   "orders.Service.PlaceOrder",
@@ -74,17 +80,22 @@ var specServicePlaceOrder = idem.Spec[OrderPlaced]{
 	Attempt: func(e OrderPlaced) int { return e.Attempt },
 }
 
-// ReserveStock runs [Service.ReserveStock] once for each e.OrderID/e.SKU within 7d.
+// ReserveStock runs [Service.ReserveStock] once for each e.OrderID/e.SKU within 7d. log is passed on; it is not part of
+// the key.
 func (s *IdempotentService) ReserveStock(ctx context.Context, log *slog.Logger, e StockReserved) error {
 	_, err := s.guardedReserveStock.Do(ctx, ReserveStockArgs{log, e})
 	return err
 }
 
-// ReserveStockHandler is the handler behind ReserveStock: for its Key, or to pass on.
+// ReserveStockHandler returns the handler that ReserveStock calls: for a caller's own transaction, for its Key, or to
+// hand to code that takes an [*idem.Handler].
 func (s *IdempotentService) ReserveStockHandler() *idem.Handler[pgx.Tx, ReserveStockArgs, struct{}] {
 	return s.guardedReserveStock
 }
 
+// specServiceReserveStock tells the runtime about ReserveStock. The last line records its key, name, version and parts,
+// so that a change is noticed.
+//
 // key shape: orders.Service.ReserveStock 1 e.OrderID:uuid/e.SKU:string
 var specServiceReserveStock = idem.Spec[ReserveStockArgs]{
 	Name:   "orders.Service.ReserveStock",

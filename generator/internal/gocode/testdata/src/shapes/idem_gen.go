@@ -15,7 +15,8 @@ import (
 
 const _ = idem.Protocol1_else_go_generate_or_go_get_the_runtime
 
-// IdempotentWorker is [Worker] made safe to call again: each handler runs once per business key.
+// IdempotentWorker is [Worker] made safe to call again: each handler commits once per business key. What a failed run
+// did is rolled back.
 type IdempotentWorker struct {
 	guard         *idem.Guard[*sql.Tx]
 	guardedPay    *idem.Handler[*sql.Tx, *Paid, *Paid]
@@ -24,7 +25,8 @@ type IdempotentWorker struct {
 	guardedShip   *idem.Handler[*sql.Tx, ShipArgs, map[string]int]
 }
 
-// NewIdempotentWorker guards s by the keys in db.
+// NewIdempotentWorker guards s by the keys in db. An option that is not valid, and a database that cannot be reached,
+// show at the first delivery.
 func NewIdempotentWorker(s Worker, db *sql.DB, opts ...idem.Option) *IdempotentWorker {
 	g := idemsql.New(db, idemdb.Store, opts...)
 	return &IdempotentWorker{
@@ -48,7 +50,7 @@ func NewIdempotentWorker(s Worker, db *sql.DB, opts ...idem.Option) *IdempotentW
 	}
 }
 
-// Guard is what the handlers share.
+// Guard is the guard that all handlers share: for its Check, and for an [idem.Janitor].
 func (s *IdempotentWorker) Guard() *idem.Guard[*sql.Tx] {
 	return s.guard
 }
@@ -59,11 +61,15 @@ func (s *IdempotentWorker) Pay(ctx context.Context, p *Paid) (*Paid, error) {
 	return s.guardedPay.Do(ctx, p)
 }
 
-// PayHandler is the handler behind Pay: for its Key, or to pass on.
+// PayHandler returns the handler that Pay calls: for a caller's own transaction, for its Key, or to hand to code that
+// takes an [*idem.Handler].
 func (s *IdempotentWorker) PayHandler() *idem.Handler[*sql.Tx, *Paid, *Paid] {
 	return s.guardedPay
 }
 
+// specWorkerPay tells the runtime about Pay. The last line records its key, name, version and parts, so that a change
+// is noticed.
+//
 // key shape: shapes.Worker.Pay 1 ID:string
 var specWorkerPay = idem.Spec[*Paid]{
 	Name:   "shapes.Worker.Pay",
@@ -95,11 +101,15 @@ func (s *IdempotentWorker) Refund(p Paid, ctx context.Context) ([]string, error)
 	return s.guardedRefund.Do(ctx, p)
 }
 
-// RefundHandler is the handler behind Refund: for its Key, or to pass on.
+// RefundHandler returns the handler that Refund calls: for a caller's own transaction, for its Key, or to hand to code
+// that takes an [*idem.Handler].
 func (s *IdempotentWorker) RefundHandler() *idem.Handler[*sql.Tx, Paid, []string] {
 	return s.guardedRefund
 }
 
+// specWorkerRefund tells the runtime about Refund. The last line records its key, name, version and parts, so that a
+// change is noticed.
+//
 // key shape: shapes.Worker.Refund 1 ID:string
 var specWorkerRefund = idem.Spec[Paid]{
 	Name:   "shapes.Worker.Refund",
@@ -118,11 +128,15 @@ func (s *IdempotentWorker) Settle(ctx context.Context, event Envelope[map[string
 	return err
 }
 
-// SettleHandler is the handler behind Settle: for its Key, or to pass on.
+// SettleHandler returns the handler that Settle calls: for a caller's own transaction, for its Key, or to hand to code
+// that takes an [*idem.Handler].
 func (s *IdempotentWorker) SettleHandler() *idem.Handler[*sql.Tx, Envelope[map[string]OrderID], struct{}] {
 	return s.guardedSettle
 }
 
+// specWorkerSettle tells the runtime about Settle. The last line records its key, name, version and parts, so that a
+// change is noticed.
+//
 // key shape: shapes.Worker.Settle 1 ID:string
 var specWorkerSettle = idem.Spec[Envelope[map[string]OrderID]]{
 	Name:     "shapes.Worker.Settle",
@@ -136,7 +150,7 @@ var specWorkerSettle = idem.Spec[Envelope[map[string]OrderID]]{
 }
 
 // Ship runs [Worker.Ship] once for each projectID/deploymentID within 1h. A repeat returns the first run's
-// map[string]int.
+// map[string]int. clock is passed on; it is not part of the key.
 func (s *IdempotentWorker) Ship(
 	ctx context.Context,
 	projectID string,
@@ -146,11 +160,15 @@ func (s *IdempotentWorker) Ship(
 	return s.guardedShip.Do(ctx, ShipArgs{projectID, deploymentID, clock})
 }
 
-// ShipHandler is the handler behind Ship: for its Key, or to pass on.
+// ShipHandler returns the handler that Ship calls: for a caller's own transaction, for its Key, or to hand to code that
+// takes an [*idem.Handler].
 func (s *IdempotentWorker) ShipHandler() *idem.Handler[*sql.Tx, ShipArgs, map[string]int] {
 	return s.guardedShip
 }
 
+// specWorkerShip tells the runtime about Ship. The last line records its key, name, version and parts, so that a change
+// is noticed.
+//
 // key shape: "ship it" 1 projectID:string/deploymentID:string
 var specWorkerShip = idem.Spec[ShipArgs]{
 	Name:   "ship it",
@@ -170,14 +188,16 @@ type ShipArgs struct {
 	Clock        Clock
 }
 
-// Idempotent has the package's handlers made safe to call again: each runs once per business key.
+// Idempotent has the package's handlers made safe to call again: each commits once per business key. What a failed run
+// did is rolled back.
 type Idempotent struct {
 	guard            *idem.Guard[*sql.Tx]
 	guardedCancel    *idem.Handler[*sql.Tx, OrderID, struct{}]
 	guardedRefundAll *idem.Handler[*sql.Tx, refundAllArgs, struct{}]
 }
 
-// NewIdempotent guards the package's handlers by the keys in db.
+// NewIdempotent guards the package's handlers by the keys in db. An option that is not valid, and a database that
+// cannot be reached, show at the first delivery.
 func NewIdempotent(db *sql.DB, opts ...idem.Option) *Idempotent {
 	g := idemsql.New(db, idemdb.Store, opts...)
 	return &Idempotent{
@@ -191,7 +211,7 @@ func NewIdempotent(db *sql.DB, opts ...idem.Option) *Idempotent {
 	}
 }
 
-// Guard is what the handlers share.
+// Guard is the guard that all handlers share: for its Check, and for an [idem.Janitor].
 func (svc *Idempotent) Guard() *idem.Guard[*sql.Tx] {
 	return svc.guard
 }
@@ -202,11 +222,15 @@ func (svc *Idempotent) Cancel(ctx context.Context, id OrderID) error {
 	return err
 }
 
-// CancelHandler is the handler behind Cancel: for its Key, or to pass on.
+// CancelHandler returns the handler that Cancel calls: for a caller's own transaction, for its Key, or to hand to code
+// that takes an [*idem.Handler].
 func (svc *Idempotent) CancelHandler() *idem.Handler[*sql.Tx, OrderID, struct{}] {
 	return svc.guardedCancel
 }
 
+// specCancel tells the runtime about Cancel. The last line records its key, name, version and parts, so that a change
+// is noticed.
+//
 // key shape: shapes.Cancel 1 id:string
 var specCancel = idem.Spec[OrderID]{
 	Name:   "shapes.Cancel",
@@ -224,11 +248,15 @@ func (svc *Idempotent) refundAll(ctx context.Context, err Paid, s Paid) error {
 	return err2
 }
 
-// refundAllHandler is the handler behind refundAll: for its Key, or to pass on.
+// refundAllHandler returns the handler that refundAll calls: for a caller's own transaction, for its Key, or to hand to
+// code that takes an [*idem.Handler].
 func (svc *Idempotent) refundAllHandler() *idem.Handler[*sql.Tx, refundAllArgs, struct{}] {
 	return svc.guardedRefundAll
 }
 
+// specRefundAll tells the runtime about refundAll. The last line records its key, name, version and parts, so that a
+// change is noticed.
+//
 // key shape: shapes.refundAll 1 err.ID:string/s.ID:string
 var specRefundAll = idem.Spec[refundAllArgs]{
 	Name:   "shapes.refundAll",

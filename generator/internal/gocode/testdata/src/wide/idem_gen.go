@@ -20,8 +20,8 @@ import (
 
 const _ = idem.Protocol1_else_go_generate_or_go_get_the_runtime
 
-// IdempotentCustomerSubscriptionService is [CustomerSubscriptionService] made safe to call again: each handler runs
-// once per business key.
+// IdempotentCustomerSubscriptionService is [CustomerSubscriptionService] made safe to call again: each handler commits
+// once per business key. What a failed run did is rolled back.
 type IdempotentCustomerSubscriptionService struct {
 	guard                            *idem.Guard[pgx.Tx]
 	guardedRenewCustomerSubscription *idem.Handler[
@@ -36,7 +36,8 @@ type IdempotentCustomerSubscriptionService struct {
 	]
 }
 
-// NewIdempotentCustomerSubscriptionService guards s by the keys in db.
+// NewIdempotentCustomerSubscriptionService guards s by the keys in db. An option that is not valid, and a database that
+// cannot be reached, show at the first delivery.
 func NewIdempotentCustomerSubscriptionService(
 	s *CustomerSubscriptionService,
 	db *pgxpool.Pool,
@@ -62,7 +63,7 @@ func NewIdempotentCustomerSubscriptionService(
 	}
 }
 
-// Guard is what the handlers share.
+// Guard is the guard that all handlers share: for its Check, and for an [idem.Janitor].
 func (s *IdempotentCustomerSubscriptionService) Guard() *idem.Guard[pgx.Tx] {
 	return s.guard
 }
@@ -78,7 +79,8 @@ func (s *IdempotentCustomerSubscriptionService) RenewCustomerSubscription(
 	return s.guardedRenewCustomerSubscription.Do(ctx, request)
 }
 
-// RenewCustomerSubscriptionHandler is the handler behind RenewCustomerSubscription: for its Key, or to pass on.
+// RenewCustomerSubscriptionHandler returns the handler that RenewCustomerSubscription calls: for a caller's own
+// transaction, for its Key, or to hand to code that takes an [*idem.Handler].
 func (s *IdempotentCustomerSubscriptionService) RenewCustomerSubscriptionHandler() *idem.Handler[
 	pgx.Tx,
 	CustomerSubscriptionRenewalRequested,
@@ -87,6 +89,9 @@ func (s *IdempotentCustomerSubscriptionService) RenewCustomerSubscriptionHandler
 	return s.guardedRenewCustomerSubscription
 }
 
+// specCustomerSubscriptionServiceRenewCustomerSubscription tells the runtime about RenewCustomerSubscription. The last
+// line records its key, name, version and parts, so that a change is noticed.
+//
 // key shape: wide.CustomerSubscriptionService.RenewCustomerSubscription 1 OrganisationIdentifier:string/SubscriptionIdentifier:string
 var specCustomerSubscriptionServiceRenewCustomerSubscription = idem.Spec[CustomerSubscriptionRenewalRequested]{
 	Name:   "wide.CustomerSubscriptionService.RenewCustomerSubscription",
@@ -107,7 +112,7 @@ var specCustomerSubscriptionServiceRenewCustomerSubscription = idem.Spec[Custome
 
 // RecalculateCustomerSubscription runs [CustomerSubscriptionService.RecalculateCustomerSubscription] once for each
 // request.OrganisationIdentifier/request.SubscriptionIdentifier within 24h. A repeat returns the first run's
-// CustomerSubscriptionRenewalConfirmation.
+// CustomerSubscriptionRenewalConfirmation. logger and previous are passed on; they are not part of the key.
 func (s *IdempotentCustomerSubscriptionService) RecalculateCustomerSubscription(
 	ctx context.Context,
 	logger *slog.Logger,
@@ -121,8 +126,8 @@ func (s *IdempotentCustomerSubscriptionService) RecalculateCustomerSubscription(
 	})
 }
 
-// RecalculateCustomerSubscriptionHandler is the handler behind RecalculateCustomerSubscription: for its Key, or to pass
-// on.
+// RecalculateCustomerSubscriptionHandler returns the handler that RecalculateCustomerSubscription calls: for a caller's
+// own transaction, for its Key, or to hand to code that takes an [*idem.Handler].
 func (s *IdempotentCustomerSubscriptionService) RecalculateCustomerSubscriptionHandler() *idem.Handler[
 	pgx.Tx,
 	RecalculateCustomerSubscriptionArgs,
@@ -131,6 +136,9 @@ func (s *IdempotentCustomerSubscriptionService) RecalculateCustomerSubscriptionH
 	return s.guardedRecalculateCustomerSubscription
 }
 
+// specCustomerSubscriptionServiceRecalculateCustomerSubscription tells the runtime about
+// RecalculateCustomerSubscription. The last line records its key, name, version and parts, so that a change is noticed.
+//
 // key shape: wide.CustomerSubscriptionService.RecalculateCustomerSubscription 1 request.OrganisationIdentifier:string/request.SubscriptionIdentifier:string
 var specCustomerSubscriptionServiceRecalculateCustomerSubscription = idem.Spec[RecalculateCustomerSubscriptionArgs]{
 	Name:   "wide.CustomerSubscriptionService.RecalculateCustomerSubscription",

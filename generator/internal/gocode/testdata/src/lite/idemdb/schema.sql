@@ -9,21 +9,22 @@ CREATE TABLE IF NOT EXISTS "idempotency_keys" (
     handler     TEXT NOT NULL,
     key         TEXT NOT NULL,
     -- open: claimed by a transaction that has not completed it. done: completed; a repeat gets the result.
-    -- failed: completed with a permanent failure. running, released, parked: of handlers with a lease.
+    -- failed is used by permanent failures; running, released and parked by handlers with a lease.
     state       TEXT NOT NULL CHECK (state IN ('open', 'done', 'failed', 'running', 'released', 'parked')),
-    -- 16 random bytes of the claim that wrote the row, and how often it changed hands: a late owner cannot touch it.
-    owner       BLOB NOT NULL,
+    -- 16 random bytes of the claim that wrote the row: a late owner cannot touch it.
+    owner       BLOB NOT NULL CHECK (length(owner) = 16),
+    -- How often the row changed hands.
     fence       INTEGER NOT NULL DEFAULT 1,
     -- Hash of the fields that a repeat must have the same; NULL where the handler names none.
     fingerprint TEXT,
-    -- The encoded result of a done row, or the message of a failed one.
+    -- The encoded result of a done row; the message of a failed one.
     result      BLOB,
     failure     TEXT,
-    -- The key that this one was replaced by when a handler's key changed.
+    -- Used where a handler's key changes: the key that has replaced this one.
     successor   TEXT,
     created_at  INTEGER NOT NULL DEFAULT (CAST(unixepoch('subsec') * 1000000 AS INTEGER)),
     updated_at  INTEGER NOT NULL DEFAULT (CAST(unixepoch('subsec') * 1000000 AS INTEGER)),
-    -- When a running lease ends.
+    -- Used by handlers with a lease: when it ends.
     lease_until INTEGER,
     -- From then on the row counts as absent and may be deleted; NULL: never.
     expires_at  INTEGER,

@@ -68,11 +68,13 @@ WHERE handler = sqlc.arg(handler) AND key = sqlc.arg(key)
 
 -- name: Sweep :execrows
 -- Sweep deletes a batch of the rows whose window has passed, those first that have waited longest. Only completed rows go,
--- and none that somebody is just taking over.
+-- and none that somebody is just taking over. A ctid means nothing without its table, which may have partitions, so the
+-- condition is asked once more.
 DELETE FROM "keys"
 WHERE ctid = ANY(ARRAY(
     SELECT ctid FROM "keys"
     WHERE expires_at IS NOT NULL AND expires_at <= (SELECT clock_timestamp()) AND state IN ('done', 'failed')
     ORDER BY expires_at
     LIMIT sqlc.arg(batch)::bigint
-    FOR UPDATE SKIP LOCKED));
+    FOR UPDATE SKIP LOCKED))
+    AND expires_at <= (SELECT clock_timestamp()) AND state IN ('done', 'failed');

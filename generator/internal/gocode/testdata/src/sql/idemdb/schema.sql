@@ -8,21 +8,22 @@ CREATE TABLE IF NOT EXISTS "keys" (
     handler     text COLLATE "C" NOT NULL,
     key         text COLLATE "C" NOT NULL,
     -- open: claimed by a transaction that has not completed it. done: completed; a repeat gets the result.
-    -- failed: completed with a permanent failure. running, released, parked: of handlers with a lease.
+    -- failed is used by permanent failures; running, released and parked by handlers with a lease.
     state       text COLLATE "C" NOT NULL CHECK (state IN ('open', 'done', 'failed', 'running', 'released', 'parked')),
-    -- 16 random bytes of the claim that wrote the row, and how often it changed hands: a late owner cannot touch it.
-    owner       bytea NOT NULL,
+    -- 16 random bytes of the claim that wrote the row: a late owner cannot touch it.
+    owner       bytea NOT NULL CHECK (octet_length(owner) = 16),
+    -- How often the row changed hands.
     fence       bigint NOT NULL DEFAULT 1,
     -- Hash of the fields that a repeat must have the same; NULL where the handler names none.
     fingerprint text COLLATE "C",
-    -- The encoded result of a done row, or the message of a failed one.
+    -- The encoded result of a done row; the message of a failed one.
     result      bytea,
     failure     text,
-    -- The key that this one was replaced by when a handler's key changed.
+    -- Used where a handler's key changes: the key that has replaced this one.
     successor   text COLLATE "C",
     created_at  timestamptz NOT NULL DEFAULT clock_timestamp(),
     updated_at  timestamptz NOT NULL DEFAULT clock_timestamp(),
-    -- When a running lease ends.
+    -- Used by handlers with a lease: when it ends.
     lease_until timestamptz,
     -- From then on the row counts as absent and may be deleted; NULL: never.
     expires_at  timestamptz,
