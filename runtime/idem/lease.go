@@ -113,6 +113,9 @@ func (l *Lease[E, R]) Do(ctx context.Context, e E) (result R, err error) {
 	if h == nil {
 		return result, err
 	}
+	if err := l.refresh(ctx, h, &d); err != nil {
+		return result, err
+	}
 	return l.hold(ctx, e, *h, &d)
 }
 

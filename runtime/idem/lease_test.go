@@ -626,6 +626,9 @@ func TestExternalKey(t *testing.T) {
 	if run.ExternalKey() != (Run{Handler: "orders.Place", Key: "a", Fence: 5}).ExternalKey() {
 		t.Error("it depends on the run")
 	}
+	if got := (Run{Handler: "orders.Place"}).ExternalKey(); got != "" {
+		t.Errorf("no event has the key %s", got)
+	}
 	if got := run.ExternalKey(); got[:8] != want {
 		t.Errorf("got %s: outside systems have seen another one", got)
 	}

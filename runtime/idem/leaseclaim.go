@@ -128,6 +128,41 @@ func (l *Lease[E, R]) takeOver(ctx context.Context, row store.Row, claim store.C
 	}
 }
 
+// refresh renews a lease whose claim was answered so late that a renewal is due: it may have waited for a transaction, or for a
+// connection, until after the lease's end. A handler must not begin without one. It returns the error of a delivery that has
+// none; nothing ran.
+func (l *Lease[E, R]) refresh(ctx context.Context, h *held, d *delivery) error {
+	for n := 0; time.Since(h.sent) >= l.spec.Lease/3; n++ {
+		sent := time.Now()
+		bounded, cancel := context.WithTimeout(ctx, l.spec.Lease/3)
+		renewed, err := l.keys.Renew(bounded, h.Holder, l.spec.Lease)
+		cancel()
+		switch {
+		case err == nil && renewed:
+			h.sent = sent
+			return nil
+		case err == nil:
+			// It had passed, and a rival took over.
+			return l.inProgress(d, nil)
+		case time.Until(d.until) <= 0, ctx.Err() != nil:
+		default:
+			switch l.classify(err) {
+			case driver.Locked, driver.Conflict:
+				if pause(ctx, n) == nil {
+					continue
+				}
+			}
+		}
+		if time.Since(h.sent) < sure(l.spec.Lease) {
+			// It still has one, and the heartbeat goes on asking.
+			return nil
+		}
+		l.release(ctx, h.Holder, abandonTimeout)
+		return l.fail(d, fmt.Errorf("renewal: %w", err))
+	}
+	return nil
+}
+
 // abandonTimeout bounds the return of a lease that may have been granted without an answer.
 const abandonTimeout = time.Second
 

@@ -19,7 +19,7 @@ func (l *Lease[E, R]) hold(ctx context.Context, e E, h held, d *delivery) (resul
 	result, err = l.call(ctx, running, e, h, d)
 	lost := errors.Is(context.Cause(running), ErrLeaseLost)
 	switch {
-	case err != nil && isPermanent(err) && ctx.Err() == nil:
+	case err != nil && isPermanent(err) && running.Err() == nil:
 		return none, l.record(ctx, h, d, err)
 	case err != nil:
 		l.release(ctx, h.Holder, driver.EndTimeout)
@@ -32,7 +32,7 @@ func (l *Lease[E, R]) hold(ctx context.Context, e E, h held, d *delivery) (resul
 	}
 	// The effect has taken place: whatever became of ctx, and of a result that cannot be stored, the row has to say so. If
 	// the lease seems to be lost, owner and fence decide whether it is.
-	data, unstored := encoded(l.settings, l.hasResult, result)
+	data, unstored := l.encode(ctx, h, result)
 	settled, err := l.finish(ctx, store.End{Holder: h.Holder, State: store.Done, Result: data, Window: l.window})
 	switch {
 	case errors.Is(err, ErrLeaseLost):
@@ -64,6 +64,19 @@ func (l *Lease[E, R]) call(ctx, running context.Context, e E, h held, d *deliver
 	result, err := l.run(context.WithValue(running, hookKey{}, hook), e)
 	returned = true
 	return result, err
+}
+
+// encode is the result as the row holds it. Where the codec panics the row says done without it, and the panic goes on.
+func (l *Lease[E, R]) encode(ctx context.Context, h held, result R) (data []byte, err error) {
+	returned := false
+	defer func() {
+		if !returned {
+			_, _ = l.finish(ctx, store.End{Holder: h.Holder, State: store.Done, Window: l.window})
+		}
+	}()
+	data, err = encoded(l.settings, l.hasResult, result)
+	returned = true
+	return data, err
 }
 
 // record writes the permanent failure of a run.
@@ -192,7 +205,8 @@ func (l *Lease[E, R]) renew(own context.Context, h held, watch *time.Timer, lose
 	for wait(own, time.Until(next)) == nil {
 		sent := time.Now()
 		if !sent.Before(until) {
-			// The watch has ended the handler's context.
+			// The watch may be about to say so, and stops with this goroutine.
+			lose(ErrLeaseLost)
 			return
 		}
 		bounded, cancel := context.WithDeadline(own, earlier(until, sent.Add(lease/3)))

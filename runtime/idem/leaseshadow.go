@@ -40,7 +40,7 @@ func (l *Lease[E, R]) shadow(ctx context.Context, e E, d *delivery, keyless erro
 		return result, err
 	}
 	d.outcome = OutcomeExecuted
-	data, unstored := encoded(l.settings, l.hasResult, result)
+	data, unstored := l.encode(ctx, *h, result)
 	settled, ferr := l.finish(ctx, store.End{Holder: h.Holder, State: store.Done, Result: data, Window: l.window})
 	switch {
 	case errors.Is(ferr, ErrLeaseLost):

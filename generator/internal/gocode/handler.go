@@ -179,6 +179,10 @@ func (f *file) accessor(g *model.Group, h *model.Handler) {
 	name := names.Accessor(h.Method)
 	doc := fmt.Sprintf("%s returns the handler that %s calls: for a caller's own transaction, for its Key, or to hand to code that takes an [*%s.Handler].",
 		name, h.Method, f.importName(idemPath, "idem"))
+	if h.Lease > 0 {
+		doc = fmt.Sprintf("%s returns the lease that %s calls: for its Key, or to hand to code that takes an [*%s.Lease].",
+			name, h.Method, f.importName(idemPath, "idem"))
+	}
 	build := func(oneLine bool) *jen.Statement {
 		return f.signature(jen.Id(recv).Op("*").Id(g.Name), name, nil, f.handlerType(h, oneLine)).
 			Block(jen.Return(jen.Id(recv).Dot(names.Guarded(h.Method))))

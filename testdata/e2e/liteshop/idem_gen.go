@@ -55,8 +55,7 @@ func (s *IdempotentCards) Charge(ctx context.Context, e events.OrderPlaced) (eve
 	return s.guardedCharge.Do(ctx, e)
 }
 
-// ChargeHandler returns the handler that Charge calls: for a caller's own transaction, for its Key, or to hand to code
-// that takes an [*idem.Handler].
+// ChargeHandler returns the lease that Charge calls: for its Key, or to hand to code that takes an [*idem.Lease].
 func (s *IdempotentCards) ChargeHandler() *idem.Lease[events.OrderPlaced, events.Receipt] {
 	return s.guardedCharge
 }
@@ -94,8 +93,7 @@ func (s *IdempotentCards) Wire(ctx context.Context, e events.OrderPlaced) error 
 	return err
 }
 
-// WireHandler returns the handler that Wire calls: for a caller's own transaction, for its Key, or to hand to code that
-// takes an [*idem.Handler].
+// WireHandler returns the lease that Wire calls: for its Key, or to hand to code that takes an [*idem.Lease].
 func (s *IdempotentCards) WireHandler() *idem.Lease[events.OrderPlaced, struct{}] {
 	return s.guardedWire
 }

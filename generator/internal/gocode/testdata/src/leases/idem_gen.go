@@ -56,8 +56,8 @@ func (s *IdempotentService) ChargeCard(ctx context.Context, e Charge) (Charged, 
 	return s.guardedChargeCard.Do(ctx, e)
 }
 
-// ChargeCardHandler returns the handler that ChargeCard calls: for a caller's own transaction, for its Key, or to hand
-// to code that takes an [*idem.Handler].
+// ChargeCardHandler returns the lease that ChargeCard calls: for its Key, or to hand to code that takes an
+// [*idem.Lease].
 func (s *IdempotentService) ChargeCardHandler() *idem.Lease[Charge, Charged] {
 	return s.guardedChargeCard
 }
@@ -118,8 +118,7 @@ func (s *IdempotentService) Wire(log *slog.Logger, ctx context.Context, account 
 	return err
 }
 
-// WireHandler returns the handler that Wire calls: for a caller's own transaction, for its Key, or to hand to code that
-// takes an [*idem.Handler].
+// WireHandler returns the lease that Wire calls: for its Key, or to hand to code that takes an [*idem.Lease].
 func (s *IdempotentService) WireHandler() *idem.Lease[WireArgs, struct{}] {
 	return s.guardedWire
 }
@@ -184,8 +183,7 @@ func (s *IdempotentMailer) SendMail(ctx context.Context, e Charge) error {
 	return err
 }
 
-// SendMailHandler returns the handler that SendMail calls: for a caller's own transaction, for its Key, or to hand to
-// code that takes an [*idem.Handler].
+// SendMailHandler returns the lease that SendMail calls: for its Key, or to hand to code that takes an [*idem.Lease].
 func (s *IdempotentMailer) SendMailHandler() *idem.Lease[Charge, struct{}] {
 	return s.guardedSendMail
 }
