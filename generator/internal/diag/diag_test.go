@@ -43,11 +43,11 @@ func TestPrint(t *testing.T) {
 	var b strings.Builder
 	require.NoError(t, Print(&b, dir, []Diagnostic{
 		{Pos: token.Position{Filename: filepath.FromSlash("/src/shop/svc/order.go"), Line: 12, Column: 16}, Code: "IDEM004", Message: `unknown argument "tll"`, Hint: `did you mean "ttl"?`},
-		{Pos: token.Position{Filename: filepath.FromSlash("/work/other/a.go")}, Code: "IDEM104", Message: "outside"},
+		{Pos: token.Position{Filename: filepath.FromSlash("/top/other/a.go")}, Code: "IDEM104", Message: "outside"},
 		{Code: "IDEM100", Message: "no module", Hint: "one line\nand another"},
 	}))
 	assert.Equal(t, "svc/order.go:12:16: unknown argument \"tll\" [IDEM004]\n\thint: did you mean \"ttl\"?\n"+
-		filepath.FromSlash("/work/other/a.go")+": outside [IDEM104]\n"+
+		filepath.FromSlash("/top/other/a.go")+": outside [IDEM104]\n"+
 		"no module [IDEM100]\n\thint: one line\n\t      and another\n", b.String())
 	assert.Error(t, Print(failing{}, dir, []Diagnostic{{Message: "x"}}))
 }
@@ -142,19 +142,19 @@ func TestPrintMakesMentionedPathsRelative(t *testing.T) {
 
 func TestRelative(t *testing.T) {
 	t.Parallel()
-	dir := filepath.FromSlash("/work/src/shop/orders")
+	dir := filepath.FromSlash("/top/src/shop/orders")
 	for text, want := range map[string]string{
-		"/work/src/shop/orders/a.go:1:2":                  "a.go:1:2",
-		"/work/src/shop/orders/a/b.go":                    "a/b.go",
-		"in /work/src/shop/sqlc.yaml, which":              "in ../sqlc.yaml, which",
-		"(/work/src/shop/orders2/a.go)":                   "(../orders2/a.go)",
-		"/work/src/go.work":                               "../../go.work",
-		"/work/tmp/a.go":                                  "/work/tmp/a.go", // no shorter
-		"/etc/work/src/shop/orders/a.go":                  "/etc/work/src/shop/orders/a.go",
-		"no go.mod in /work/src/shop/orders or above":     "no go.mod in /work/src/shop/orders or above",
-		"vendoring in /work/src/shop:":                    "vendoring in /work/src/shop:",
-		"/work/src/shop":                                  "/work/src/shop",
-		"/work/src/shop/orders/a and /work/src/shop/b.go": "a and ../b.go",
+		"/top/src/shop/orders/a.go:1:2":                  "a.go:1:2",
+		"/top/src/shop/orders/a/b.go":                    "a/b.go",
+		"in /top/src/shop/sqlc.yaml, which":              "in ../sqlc.yaml, which",
+		"(/top/src/shop/orders2/a.go)":                   "(../orders2/a.go)",
+		"/top/src/go.work":                               "../../go.work",
+		"/top/tmp/a.go":                                  "/top/tmp/a.go", // no shorter
+		"/etc/top/src/shop/orders/a.go":                  "/etc/top/src/shop/orders/a.go",
+		"no go.mod in /top/src/shop/orders or above":     "no go.mod in /top/src/shop/orders or above",
+		"vendoring in /top/src/shop:":                    "vendoring in /top/src/shop:",
+		"/top/src/shop":                                  "/top/src/shop",
+		"/top/src/shop/orders/a and /top/src/shop/b.go": "a and ../b.go",
 		"nothing": "nothing",
 	} {
 		assert.Equal(t, want, Relative(text, dir), text)
