@@ -144,16 +144,16 @@ func TestRelative(t *testing.T) {
 	t.Parallel()
 	dir := filepath.FromSlash("/top/src/shop/orders")
 	for text, want := range map[string]string{
-		"/top/src/shop/orders/a.go:1:2":                  "a.go:1:2",
-		"/top/src/shop/orders/a/b.go":                    "a/b.go",
-		"in /top/src/shop/sqlc.yaml, which":              "in ../sqlc.yaml, which",
-		"(/top/src/shop/orders2/a.go)":                   "(../orders2/a.go)",
-		"/top/src/go.work":                               "../../go.work",
-		"/top/tmp/a.go":                                  "/top/tmp/a.go", // no shorter
-		"/etc/top/src/shop/orders/a.go":                  "/etc/top/src/shop/orders/a.go",
-		"no go.mod in /top/src/shop/orders or above":     "no go.mod in /top/src/shop/orders or above",
-		"vendoring in /top/src/shop:":                    "vendoring in /top/src/shop:",
-		"/top/src/shop":                                  "/top/src/shop",
+		"/top/src/shop/orders/a.go:1:2":                 "a.go:1:2",
+		"/top/src/shop/orders/a/b.go":                   "a/b.go",
+		"in /top/src/shop/sqlc.yaml, which":             "in ../sqlc.yaml, which",
+		"(/top/src/shop/orders2/a.go)":                  "(../orders2/a.go)",
+		"/top/src/go.work":                              "../../go.work",
+		"/top/tmp/a.go":                                 "/top/tmp/a.go", // no shorter
+		"/etc/top/src/shop/orders/a.go":                 "/etc/top/src/shop/orders/a.go",
+		"no go.mod in /top/src/shop/orders or above":    "no go.mod in /top/src/shop/orders or above",
+		"vendoring in /top/src/shop:":                   "vendoring in /top/src/shop:",
+		"/top/src/shop":                                 "/top/src/shop",
 		"/top/src/shop/orders/a and /top/src/shop/b.go": "a and ../b.go",
 		"nothing": "nothing",
 	} {
