@@ -110,7 +110,7 @@ func Load(ctx context.Context, cfg Config, diags *diag.List) (*Program, error) {
 		}
 		return prog, nil
 	}
-	prog.OwnStores = withStoresAbove(prog.OwnStores, hits, mods)
+	prog.OwnStores = withStoresAbove(prog.OwnStores, hits)
 	if err := prog.load(ctx, cfg, env, mods, hits, diags); err != nil {
 		return nil, err
 	}

@@ -26,7 +26,7 @@ func isStore(dir string, names []string) bool {
 
 // withStoresAbove adds to stores those that a package with directives would take by default: idemdb or
 // internal/idemdb in its folder or above, up to the module's root. The result is sorted and without repeats.
-func withStoresAbove(stores []string, hits []*folder, mods *modules) []string {
+func withStoresAbove(stores []string, hits []*folder) []string {
 	looked := map[string]bool{}
 	for _, hit := range hits {
 		for dir := hit.dir; !looked[dir]; dir = filepath.Dir(dir) {
