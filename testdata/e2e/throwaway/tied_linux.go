@@ -1,20 +1,21 @@
-package pgtest
+package throwaway
 
 import (
+	"os"
 	"os/exec"
 	"runtime"
 	"syscall"
 )
 
-// startTied starts a process that ends with this one, even if this one is killed or dies in a panic. The channel gets
-// its end.
-func startTied(cmd *exec.Cmd) (<-chan error, error) {
+// startTied starts a process that is stopped when this one ends, even if this one is killed or dies in a panic. The channel is closed
+// at its end.
+func startTied(cmd *exec.Cmd, stop os.Signal) (<-chan struct{}, error) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
-	cmd.SysProcAttr.Pdeathsig = syscall.SIGINT
+	cmd.SysProcAttr.Pdeathsig, _ = stop.(syscall.Signal)
 	started := make(chan error, 1)
-	ended := make(chan error, 1)
+	ended := make(chan struct{})
 	go func() {
 		// The signal comes when the thread that started the process ends, so this one has to stay.
 		runtime.LockOSThread()
@@ -22,7 +23,7 @@ func startTied(cmd *exec.Cmd) (<-chan error, error) {
 		err := cmd.Start()
 		started <- err
 		if err == nil {
-			ended <- cmd.Wait()
+			_ = cmd.Wait() // how it ended is in its ProcessState
 			close(ended)
 		}
 	}()
