@@ -23,6 +23,8 @@ type delivery struct {
 	failure   *FailedError  // what is being recorded; nil while the handler is what runs
 	fence     int64         // of the claim
 	leased    time.Duration // what is left of the lease that was met last
+	asked     time.Time     // when a lease was asked for first
+	judging   bool          // nothing is decided here: shadow mode asks what a guard would do
 }
 
 // observe begins to observe a delivery, where somebody observes. The function that it returns is deferred, and tells how the

@@ -72,7 +72,7 @@ func TestLeaseEndsWithoutTheWatch(t *testing.T) {
 		defer lose(nil)
 		watch := time.NewTimer(time.Hour)
 		defer watch.Stop()
-		l.renew(t.Context(), held{sent: time.Now().Add(-lease)}, watch, lose)
+		l.renew(t.Context(), held{sent: time.Now().Add(-lease)}, watch, func() { lose(ErrLeaseLost) })
 		if context.Cause(running) != ErrLeaseLost {
 			t.Errorf("the cause is %v", context.Cause(running))
 		}
