@@ -581,6 +581,39 @@ func TestLeaseShadow(t *testing.T) {
 	})
 }
 
+// Shadow mode says of a key whose lease has passed that it would be parked, and leaves the row as it is: also where the lease
+// passes between the claim and the look-up.
+func TestLeaseShadowDoesNotPark(t *testing.T) {
+	t.Parallel()
+	for _, left := range []time.Duration{-time.Second, time.Millisecond} {
+		t.Run(left.String(), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				db, a, w := newFake(t), acquirer{}, watcher{}
+				dead := store.Row{State: store.Running, Owner: store.Owner{1}, Fence: 3}
+				db.putRow("orders.Charge", "a", dead)
+				db.leases["orders.Charge a"] = time.Now().Add(left)
+				db.gate = func(string) { time.Sleep(2 * time.Millisecond) }
+				spec := chargeSpec()
+				spec.Expired = Park
+				l := NewLease(db.guard(WithShadow(), WithObserver(&w)), spec, a.charge)
+				if _, err := l.Do(t.Context(), order{ID: "a"}); err != nil || a.runs() != 1 {
+					t.Errorf("got %v, %d runs", err, a.runs())
+				}
+				if d := w.last(t); d.Outcome != OutcomeError || !errors.Is(d.Err, ErrParked) {
+					t.Errorf("got %+v", d)
+				}
+				if row := state(t, db, store.Running); row.Owner != dead.Owner || row.Fence != 3 {
+					t.Errorf("got %+v", row)
+				}
+				if db.calls["park"] != 0 {
+					t.Error("it was parked")
+				}
+			})
+		})
+	}
+}
+
 func TestLeaseSpec(t *testing.T) {
 	t.Parallel()
 	db, a, c := newFake(t), acquirer{}, counter{}

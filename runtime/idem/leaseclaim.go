@@ -104,7 +104,9 @@ func (l *Lease[E, R]) try(ctx context.Context, claim store.Claim, d *delivery) (
 
 // own reports whether a row is of a statement of this delivery that was executed, and was not answered until it had been
 // executed again.
-func own(row store.Row, claim store.Claim) bool { return row.Owner == claim.Owner && row.State == claim.State }
+func own(row store.Row, claim store.Claim) bool {
+	return row.Owner == claim.Owner && row.State == claim.State
+}
 
 // unanswered is the lease of a row of this delivery's own. It counts from the first time on that it was asked for; where it has
 // passed since, nobody has taken it over, and a renewal decides.
