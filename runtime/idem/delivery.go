@@ -24,7 +24,7 @@ type delivery struct {
 	fence     int64         // of the claim
 	leased    time.Duration // what is left of the lease that was met last
 	asked     time.Time     // when a lease was asked for first
-	judging   bool          // nothing is decided here: shadow mode asks what a guard would do
+	keeps     bool          // nothing is parked: by shadow mode, nor by a mark
 }
 
 // observe begins to observe a delivery, where somebody observes. The function that it returns is deferred, and tells how the

@@ -97,7 +97,11 @@ func (k fakeKeys) TakeOver(ctx context.Context, c store.Claim, seen store.Owner,
 	return k.claim(ctx, "take", c, wait, func(r store.Row, there bool) bool { return there && r.Free() && r.Owner == seen })
 }
 
-func (k fakeKeys) Lookup(_ context.Context, handler, key string) (store.Row, error) {
+func (k fakeKeys) Lookup(ctx context.Context, handler, key string) (store.Row, error) {
+	if k.db.late != nil && k.db.late("find") != nil {
+		<-ctx.Done()
+		return store.Row{}, ctx.Err()
+	}
 	if err := k.db.ask("find"); err != nil {
 		return store.Row{}, err
 	}

@@ -139,7 +139,7 @@ func (l *Lease[E, R]) Mark(ctx context.Context, e E, r R) error {
 	}
 	claim := l.claim(e, key)
 	claim.State, claim.Lease, claim.Result, claim.Window = store.Done, nil, data, l.window
-	d := delivery{key: key}
+	d := delivery{key: key, keeps: true}
 	h, _, err := l.acquire(ctx, claim, &d)
 	if h != nil || d.outcome == OutcomeDuplicate {
 		// Whether the stored result of an earlier one can be returned does not matter here.

@@ -23,11 +23,11 @@ const abandonTimeout = time.Second
 // may have been executed, or may be on its way to the database still, and be executed after all that is done here. So it is
 // not enough to give the lease back: see [Lease.forestall]. What cannot be done within abandonTimeout is left to the lease's
 // end.
-func (l *Lease[E, R]) abandon(ctx context.Context, p *pending, d *delivery) {
+func (l *Lease[E, R]) abandon(ctx context.Context, p *pending) {
 	switch {
 	case p.claim.State != store.Running:
 		// A record of what was handled before: if it took place, so much the better.
-	case d.judging:
+	case l.settings.shadow:
 		// A handler in shadow mode is waiting for this.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abandonTimeout)
 		defer cancel()

@@ -247,3 +247,52 @@ func TestLeaseMarkIsOneStatement(t *testing.T) {
 		})
 	}
 }
+
+// A look-up or a parking that is never answered ends the delivery not long after the in-flight time, although its context has no
+// end.
+func TestLeaseLookUnanswered(t *testing.T) {
+	t.Parallel()
+	for _, hangs := range []string{"find", "park"} {
+		t.Run(hangs, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				db, a, w := newFake(t), acquirer{}, watcher{}
+				db.putRow("orders.Charge", "a", store.Row{State: store.Running, Owner: store.Owner{1}, Fence: 3})
+				never := make(chan struct{})
+				db.late = func(step string) <-chan struct{} {
+					if step == hangs {
+						return never
+					}
+					return nil
+				}
+				spec := chargeSpec()
+				spec.Expired = Park
+				start := time.Now()
+				_, err := NewLease(db.guard(WithObserver(&w)), spec, a.charge).Do(t.Context(), order{ID: "a"})
+				if !errors.As(err, new(*Error)) || !errors.Is(err, context.DeadlineExceeded) || w.last(t).Outcome != OutcomeError {
+					t.Errorf("got %v, %+v", err, w.last(t))
+				}
+				if took := time.Since(start); took > DefaultInFlightTimeout+lookGrace+abandonTimeout {
+					t.Errorf("it took %s", took)
+				}
+				close(never)
+				synctest.Wait()
+			})
+		})
+	}
+}
+
+// A mark that meets a key whose lease has passed, under expired=park, leaves it as it is.
+func TestLeaseMarkDoesNotPark(t *testing.T) {
+	t.Parallel()
+	db, a := newFake(t), acquirer{}
+	db.putRow("orders.Charge", "a", store.Row{State: store.Running, Owner: store.Owner{1}, Fence: 3})
+	spec := chargeSpec()
+	spec.Expired = Park
+	for _, opts := range [][]Option{nil, {WithShadow()}} {
+		if err := NewLease(db.guard(opts...), spec, a.charge).Mark(t.Context(), order{ID: "a"}, receipt{}); !errors.Is(err, ErrParked) {
+			t.Errorf("got %v", err)
+		}
+		state(t, db, store.Running)
+	}
+}

@@ -55,7 +55,7 @@ func (l *Lease[E, R]) try(ctx context.Context, claim store.Claim, d *delivery) (
 	var locked error
 	var p *pending
 	if d.leased <= 0 {
-		p = l.ask(claim, nil, d)
+		p = ask(claim, nil, d)
 		claimed, err := l.keys.Claim(ctx, claim, d.wait(ctx, l.spec.InFlight))
 		switch {
 		case err != nil && l.classify(err) != driver.Locked:
@@ -69,7 +69,7 @@ func (l *Lease[E, R]) try(ctx context.Context, claim store.Claim, d *delivery) (
 	}
 	d.leased = 0
 
-	row, err := l.keys.Lookup(ctx, claim.Handler, claim.Key)
+	row, err := l.look(ctx, claim, d)
 	switch {
 	case err != nil && !errors.Is(err, store.ErrNotFound):
 		next, err = l.unclaimed(ctx, p, d, "look-up", err)
@@ -81,7 +81,7 @@ func (l *Lease[E, R]) try(ctx context.Context, claim store.Claim, d *delivery) (
 		// It has been swept, or deleted.
 		return nil, result, unclaimed, nil
 	case own(row, claim):
-		return l.unanswered(row, claim, d), result, ended, nil
+		return unanswered(row, claim, d), result, ended, nil
 	case !known(row.State):
 		return nil, result, ended, l.fail(d, unknownState(row.State))
 	case !row.Expired && mismatch(row.Fingerprint, claim.Fingerprint):
@@ -102,6 +102,16 @@ func (l *Lease[E, R]) try(ctx context.Context, claim store.Claim, d *delivery) (
 	return h, result, next, err
 }
 
+// lookGrace is how much longer than the in-flight time a look-up may take before its connection is given up.
+const lookGrace = time.Second
+
+// look reads the key's row. A database that does not answer keeps nobody for longer than another delivery may.
+func (l *Lease[E, R]) look(ctx context.Context, claim store.Claim, d *delivery) (store.Row, error) {
+	ctx, cancel := context.WithTimeout(ctx, max(time.Until(d.until), 0)+lookGrace)
+	defer cancel()
+	return l.keys.Lookup(ctx, claim.Handler, claim.Key)
+}
+
 // own reports whether a row is of a statement of this delivery that was executed, and was not answered until it had been
 // executed again.
 func own(row store.Row, claim store.Claim) bool {
@@ -110,7 +120,7 @@ func own(row store.Row, claim store.Claim) bool {
 
 // unanswered is the lease of a row of this delivery's own. It counts from the first time on that it was asked for; where it has
 // passed since, nobody has taken it over, and a renewal decides.
-func (l *Lease[E, R]) unanswered(row store.Row, claim store.Claim, d *delivery) *held {
+func unanswered(row store.Row, claim store.Claim, d *delivery) *held {
 	return &held{holder(claim, row.Fence), d.asked}
 }
 
@@ -119,7 +129,7 @@ func holder(claim store.Claim, fence int64) store.Holder {
 }
 
 // ask notes that the key is being asked for: by a claim, or by the take-over of the row seen.
-func (l *Lease[E, R]) ask(claim store.Claim, seen *store.Row, d *delivery) *pending {
+func ask(claim store.Claim, seen *store.Row, d *delivery) *pending {
 	fence := int64(1)
 	if seen != nil {
 		fence = seen.Fence + 1
@@ -136,7 +146,7 @@ func (l *Lease[E, R]) takeOver(ctx context.Context, row store.Row, claim store.C
 	if row.State == store.Running && !row.Expired && l.spec.Expired == Park {
 		return l.park(ctx, row, claim, d)
 	}
-	p := l.ask(claim, &row, d)
+	p := ask(claim, &row, d)
 	claimed, err := l.keys.TakeOver(ctx, claim, row.Owner, d.wait(ctx, l.spec.InFlight))
 	switch {
 	case err != nil:
@@ -146,24 +156,26 @@ func (l *Lease[E, R]) takeOver(ctx context.Context, row store.Row, claim store.C
 		return &p.held, ended, nil
 	}
 	// A rival took over first, or its owner was late; or the row has become this delivery's before the answer.
-	now, err := l.keys.Lookup(ctx, claim.Handler, claim.Key)
+	now, err := l.look(ctx, claim, d)
 	switch {
 	case err != nil && !errors.Is(err, store.ErrNotFound):
 		next, err := l.unclaimed(ctx, p, d, "look-up", err)
 		return nil, next, err
 	case err == nil && own(now, claim):
-		return l.unanswered(now, claim, d), ended, nil
+		return unanswered(now, claim, d), ended, nil
 	default:
 		return nil, unclaimed, nil
 	}
 }
 
-// park keeps everybody away from a row whose lease has passed; in shadow mode it only says so.
+// park keeps everybody away from a row whose lease has passed, or only says so where this is no guarded delivery.
 func (l *Lease[E, R]) park(ctx context.Context, row store.Row, claim store.Claim, d *delivery) (*held, step, error) {
-	if d.judging {
+	if d.keeps {
 		return nil, ended, l.fail(d, ErrParked)
 	}
-	parked, err := l.keys.Park(ctx, store.Holder{Handler: claim.Handler, Key: claim.Key, Owner: row.Owner, Fence: row.Fence})
+	bounded, cancel := context.WithTimeout(ctx, max(time.Until(d.until), 0)+lookGrace)
+	defer cancel()
+	parked, err := l.keys.Park(bounded, store.Holder{Handler: claim.Handler, Key: claim.Key, Owner: row.Owner, Fence: row.Fence})
 	switch {
 	case err != nil:
 		next, err := l.unclaimed(ctx, nil, d, "parking", err)
@@ -205,6 +217,9 @@ func (l *Lease[E, R]) refresh(ctx context.Context, h *held, d *delivery) error {
 			return nil
 		}
 		l.release(ctx, h.Holder, abandonTimeout)
+		if over := ctx.Err(); over != nil && !errors.Is(err, over) {
+			err = fmt.Errorf("%w: %w", over, err)
+		}
 		return l.fail(d, fmt.Errorf("renewal: %w", err))
 	}
 	return nil
@@ -214,7 +229,7 @@ func (l *Lease[E, R]) refresh(ctx context.Context, h *held, d *delivery) error {
 func (l *Lease[E, R]) unclaimed(ctx context.Context, p *pending, d *delivery, what string, err error) (step, error) {
 	class := l.classify(err)
 	if p != nil && (class == driver.Other || class == driver.Busy) {
-		l.abandon(ctx, p, d)
+		l.abandon(ctx, p)
 	}
 	if ctx.Err() != nil && class == driver.Other {
 		if !errors.Is(err, ctx.Err()) {

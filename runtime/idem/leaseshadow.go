@@ -58,7 +58,7 @@ func (l *Lease[E, R]) judge(ctx context.Context, claim store.Claim) (*held, *ver
 	if _, err := rand.Read(claim.Owner[:]); err != nil {
 		return nil, &verdict{OutcomeError, l.wrap(claim.Key, fmt.Errorf("no owner: %w", err))}
 	}
-	d := delivery{key: claim.Key, until: time.Now(), judging: true}
+	d := delivery{key: claim.Key, until: time.Now(), keeps: true}
 	once := *l
 	once.spec.InFlight = Fail
 	h, _, next, err := once.try(ctx, claim, &d)
