@@ -3,6 +3,7 @@ package idem
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,6 +23,51 @@ func asking(there bool) (step, name string) {
 		return "take", "take-over"
 	}
 	return "lease", "claim"
+}
+
+// A claim or a take-over without an answer is asked for again. If it had been executed, it is this delivery's; if it is never
+// answered, the key is given back.
+func TestLeaseAskedAgain(t *testing.T) {
+	t.Parallel()
+	for _, there := range []bool{false, true} {
+		for _, executed := range []bool{false, true} {
+			for _, times := range []int{1, askTries - 1, askTries} {
+				step, name := asking(there)
+				t.Run(fmt.Sprintf("%s, executed %t, unanswered %d times", name, executed, times), func(t *testing.T) {
+					t.Parallel()
+					synctest.Test(t, func(t *testing.T) {
+						db, a, w := newFake(t), acquirer{}, watcher{}
+						free(db, there)
+						lost := 0
+						lose := func(s string) error {
+							if s != step || lost == times {
+								return nil
+							}
+							lost++
+							return errBroken
+						}
+						if executed {
+							db.answer = lose
+						} else {
+							db.fault = func(step string, _ int) error { return lose(step) }
+						}
+						_, err := NewLease(db.guard(WithObserver(&w)), chargeSpec(), a.charge).Do(t.Context(), order{ID: "a"})
+						if times < askTries {
+							if err != nil || w.last(t).Outcome != OutcomeExecuted || a.runs() != 1 {
+								t.Errorf("got %v, %+v, %d runs", err, w.last(t), a.runs())
+							}
+							state(t, db, store.Done)
+							return
+						}
+						if !errors.Is(err, errBroken) || w.last(t).Outcome != OutcomeError || a.runs() != 0 {
+							t.Errorf("got %v, %+v, %d runs", err, w.last(t), a.runs())
+						}
+						state(t, db, store.Released)
+					})
+				})
+			}
+		}
+	}
 }
 
 // A statement that asks for the key is executed twice, and only the second answer is given: the row is this delivery's, and
@@ -207,12 +253,12 @@ func TestLeaseMarkIsOneStatement(t *testing.T) {
 				db, a := newFake(t), acquirer{}
 				free(db, there)
 				l := NewLease(db.guard(), chargeSpec(), a.charge)
-				lost := true
+				lost := 0
 				db.answer = func(s string) error {
-					if s != step || !lost {
+					if s != step || lost == askTries {
 						return nil
 					}
-					lost = false
+					lost++
 					return errBroken
 				}
 				if err := l.Mark(t.Context(), order{ID: "a"}, receipt{"before"}); !errors.Is(err, errBroken) {
@@ -246,6 +292,27 @@ func TestLeaseMarkIsOneStatement(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A look-up without an answer is asked for again.
+func TestLeaseLookedAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		db, a := newFake(t), acquirer{}
+		l := NewLease(db.guard(), chargeSpec(), a.charge)
+		if _, err := l.Do(t.Context(), order{ID: "a"}); err != nil {
+			t.Fatal(err)
+		}
+		db.fault = func(step string, n int) error {
+			if step == "find" && n < askTries {
+				return errBroken
+			}
+			return nil
+		}
+		if got, err := l.Do(t.Context(), order{ID: "a"}); err != nil || got.Ref != "a#1" || db.calls["find"] != askTries {
+			t.Errorf("got %v, %v", got, err)
+		}
+	})
 }
 
 // A look-up or a parking that is never answered ends the delivery not long after the in-flight time, although its context has no

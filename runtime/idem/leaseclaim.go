@@ -56,7 +56,9 @@ func (l *Lease[E, R]) try(ctx context.Context, claim store.Claim, d *delivery) (
 	var p *pending
 	if d.leased <= 0 {
 		p = ask(claim, nil, d)
-		claimed, err := l.keys.Claim(ctx, claim, d.wait(ctx, l.spec.InFlight))
+		claimed, err := again(ctx, l.classify, d, func() (bool, error) {
+			return l.keys.Claim(ctx, claim, d.wait(ctx, l.spec.InFlight))
+		})
 		switch {
 		case err != nil && l.classify(err) != driver.Locked:
 			next, err = l.unclaimed(ctx, p, d, "claim", err)
@@ -102,6 +104,22 @@ func (l *Lease[E, R]) try(ctx context.Context, claim store.Claim, d *delivery) (
 	return h, result, next, err
 }
 
+// askTries is how many times a statement without an answer is sent, each time on another connection: after a restart of the
+// server, those that were idle are broken.
+const askTries = 3
+
+// again sends a statement again that was not answered, while there is time. A claim or a take-over that had been executed
+// all the same is not executed again, and is known by its owner.
+func again[T any](ctx context.Context, classify func(error) driver.Class, d *delivery, do func() (T, error)) (T, error) {
+	for n := 1; ; n++ {
+		got, err := do()
+		if err == nil || errors.Is(err, store.ErrNotFound) || classify(err) != driver.Other || n == askTries ||
+			ctx.Err() != nil || time.Until(d.until) <= 0 || pause(ctx, n) != nil {
+			return got, err
+		}
+	}
+}
+
 // lookGrace is how much longer than the in-flight time a look-up may take before its connection is given up.
 const lookGrace = time.Second
 
@@ -109,7 +127,7 @@ const lookGrace = time.Second
 func (l *Lease[E, R]) look(ctx context.Context, claim store.Claim, d *delivery) (store.Row, error) {
 	ctx, cancel := context.WithTimeout(ctx, max(time.Until(d.until), 0)+lookGrace)
 	defer cancel()
-	return l.keys.Lookup(ctx, claim.Handler, claim.Key)
+	return again(ctx, l.classify, d, func() (store.Row, error) { return l.keys.Lookup(ctx, claim.Handler, claim.Key) })
 }
 
 // own reports whether a row is of a statement of this delivery that was executed, and was not answered until it had been
@@ -147,7 +165,9 @@ func (l *Lease[E, R]) takeOver(ctx context.Context, row store.Row, claim store.C
 		return l.park(ctx, row, claim, d)
 	}
 	p := ask(claim, &row, d)
-	claimed, err := l.keys.TakeOver(ctx, claim, row.Owner, d.wait(ctx, l.spec.InFlight))
+	claimed, err := again(ctx, l.classify, d, func() (bool, error) {
+		return l.keys.TakeOver(ctx, claim, row.Owner, d.wait(ctx, l.spec.InFlight))
+	})
 	switch {
 	case err != nil:
 		next, err := l.unclaimed(ctx, p, d, "take-over", err)

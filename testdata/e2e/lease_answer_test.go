@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -40,39 +41,65 @@ func eachLosing(t *testing.T, test func(*testing.T, *shop)) {
 	})
 }
 
-// A claim, or a take-over, whose answer is lost runs nothing and leaves nothing held: the next delivery runs at once, although
-// the lease is a minute.
+// A claim, or a take-over, whose answer is lost is asked for again, and known by its owner. Where the caller has gone meanwhile
+// nothing runs and nothing is left held: the next delivery runs at once, although the lease is a minute.
 func TestLease_ClaimWithoutAnswer(t *testing.T) {
 	for name, statement := range map[string]string{"claim": asksForKey, "take-over": changesKey} {
-		t.Run(name, func(t *testing.T) {
-			eachLosing(t, func(t *testing.T, s *shop) {
-				a := s.charging(t)
-				charge := s.cards.charge
-				l := s.leased(t, time.Minute, setup{})
-				e := order()
-				want := 1
-				if statement == changesKey {
-					s.cards.charge = func(context.Context, events.OrderPlaced) (events.Receipt, error) {
-						return events.Receipt{}, errBusiness
+		for _, gone := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, caller gone %t", name, gone), func(t *testing.T) {
+				eachLosing(t, func(t *testing.T, s *shop) {
+					a := s.charging(t)
+					l := s.leased(t, time.Minute, setup{})
+					e := order()
+					fences := s.released(t, l, e, statement)
+					ctx, cancel := context.WithCancel(t.Context())
+					defer cancel()
+					if gone {
+						s.before(statement, cancel)
 					}
-					_, err := l.Do(t.Context(), e)
-					require.ErrorIs(t, err, errBusiness)
-					s.cards.charge = charge
-					want = 2
-				}
-				s.lose(statement)
-				_, err := l.Do(t.Context(), e)
-				require.Error(t, err)
-				assert.Zero(t, a.count(t, "call"))
-				states, fences := s.states(t)
-				assert.Equal(t, []string{"released"}, states)
-				assert.Equal(t, want, fences)
-				_, err = l.Do(t.Context(), e)
-				require.NoError(t, err)
-				assert.Equal(t, 1, a.count(t, "call"))
-				s.returned(t)
+					s.lose(statement)
+					_, err := l.Do(ctx, e)
+					states, fence := s.states(t)
+					assert.Equal(t, fences, fence)
+					if gone {
+						require.ErrorIs(t, err, context.Canceled)
+						assert.Equal(t, []string{"released"}, states)
+						assert.Zero(t, a.count(t, "call"))
+						_, err = l.Do(t.Context(), e)
+					} else {
+						assert.Equal(t, []string{"done"}, states)
+					}
+					require.NoError(t, err)
+					assert.Equal(t, 1, a.count(t, "call"))
+					s.returned(t)
+				})
 			})
-		})
+		}
+	}
+}
+
+// released leaves a row that has been given back, where the statement is a take-over's. It returns what the sum of the fences is
+// to be after the next one.
+func (s *shop) released(t *testing.T, l *charging, e events.OrderPlaced, statement string) int {
+	if statement == asksForKey {
+		return 1
+	}
+	charge := s.cards.charge
+	s.cards.charge = func(context.Context, events.OrderPlaced) (events.Receipt, error) {
+		return events.Receipt{}, errBusiness
+	}
+	_, err := l.Do(t.Context(), e)
+	require.ErrorIs(t, err, errBusiness)
+	s.cards.charge = charge
+	return 2
+}
+
+// before has do run before the next statement with this text in it.
+func (s *shop) before(statement string, do func()) {
+	if s.postgres {
+		s.proxy.Before(statement, do)
+	} else {
+		s.hook.Before(statement, do)
 	}
 }
 
@@ -93,14 +120,15 @@ func TestLease_EndWithoutAnswer(t *testing.T) {
 	})
 }
 
-// A mark is one statement. If its answer is lost it is recorded all the same, with its result, and may be given again.
+// A mark is one statement. If its answer is lost it is recorded all the same, with its result, and nobody has to know; and it
+// may be given again.
 func TestLease_MarkWithoutAnswer(t *testing.T) {
 	eachLosing(t, func(t *testing.T, s *shop) {
 		a := s.charging(t)
 		e := order()
 		before := events.Receipt{PlacedBy: "before"}
 		s.lose(asksForKey)
-		require.Error(t, s.MarkCharge(t.Context(), e, before))
+		require.NoError(t, s.MarkCharge(t.Context(), e, before))
 		states, _ := s.states(t)
 		assert.Equal(t, []string{"done"}, states)
 		require.NoError(t, s.MarkCharge(t.Context(), e, events.Receipt{PlacedBy: "again"}))
@@ -121,17 +149,9 @@ func TestLease_ClaimArrivesLate(t *testing.T) {
 			eachPostgres(t, func(t *testing.T, d driver) {
 				s := d.open(t, seen(setup{}))
 				a := s.charging(t)
-				charge := s.cards.charge
 				l := s.leased(t, time.Minute, setup{})
 				e := order()
-				if statement == changesKey {
-					s.cards.charge = func(context.Context, events.OrderPlaced) (events.Receipt, error) {
-						return events.Receipt{}, errBusiness
-					}
-					_, err := l.Do(t.Context(), e)
-					require.ErrorIs(t, err, errBusiness)
-					s.cards.charge = charge
-				}
+				s.released(t, l, e, statement)
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				arrive := make(chan struct{})
