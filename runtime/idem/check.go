@@ -17,7 +17,8 @@ import (
 const schemaFile = "idemdb/schema.sql"
 
 // TableError is a table of keys that a delivery cannot use: it is missing, it is not as idemdb/schema.sql makes it, or the
-// database does not allow it. Nothing ran, or what ran was rolled back.
+// database does not allow it. Nothing ran, or what ran was rolled back; only beside [ErrCommitUnknown] a handler with a lease
+// has run, and its end could not be recorded.
 type TableError struct {
 	// Table is the table's name as the statements spell it.
 	Table string

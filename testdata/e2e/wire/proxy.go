@@ -1,6 +1,6 @@
 // Package wire is a proxy between a PostgreSQL client and its server that sees single messages of the protocol. It
-// counts round trips, runs a test's code before a given statement goes on to the server, can lose the answer to one, and
-// can put error texts into another language. It does not do TLS: use sslmode=disable.
+// counts round trips, runs a test's code before a given statement goes on to the server, can lose the answer to one, can
+// pass nothing on for a while, and can put error texts into another language. It does not do TLS: use sslmode=disable.
 package wire
 
 import (
@@ -29,6 +29,7 @@ type Proxy struct {
 	cut       []byte // text of the message after which the client is to be cut off; nil for none
 	deaf      bool   // requests to cancel do not arrive
 	translate bool
+	stall     stall
 	conns     map[net.Conn]bool
 	closed    bool
 	err       error
@@ -222,6 +223,7 @@ func (p *Proxy) fail(err error) {
 
 func (p *Proxy) close() error {
 	err := p.listener.Close()
+	p.Resume()
 	p.mu.Lock()
 	p.closed = true
 	for c := range p.conns {
