@@ -52,12 +52,12 @@ func TestEffects24_Windows(t *testing.T) {
 			"shop.Service.RushOrder":  time.Minute,
 			"shop.Service.Ship":       36525 * 24 * time.Hour,
 		} {
-			got, ends := s.left(t, d.name+handler)
+			got, ends := s.left(t, d.code+handler)
 			assert.True(t, ends, handler)
 			assert.LessOrEqual(t, got, want, handler)
 			assert.Greater(t, got, want-slack, handler)
 		}
-		_, ends := s.left(t, d.name+"shop.Service.CloseDay")
+		_, ends := s.left(t, d.code+"shop.Service.CloseDay")
 		assert.False(t, ends, "for ever")
 
 		require.NoError(t, s.Ship(ctx, events.Shipped{Carrier: &carrier}))
@@ -151,7 +151,7 @@ func TestEffects25_TimeZones(t *testing.T) {
 						}
 						first, err := s.PlaceOrder(t.Context(), e)
 						require.NoError(t, err)
-						got, _ := s.left(t, d.name+"shop.Service.PlaceOrder")
+						got, _ := s.left(t, d.code+"shop.Service.PlaceOrder")
 						assert.InDelta(t, 24*time.Hour, got, float64(15*time.Minute), "no zone is as near to another")
 						again, err := s.PlaceOrder(t.Context(), e)
 						require.NoError(t, err)

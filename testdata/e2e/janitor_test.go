@@ -152,7 +152,7 @@ func TestEffects26_TwoJanitorsAndDeliveries(t *testing.T) {
 // A row that a delivery is just taking over is nobody's to delete, and nobody waits for it.
 func TestJanitor_SkipsWhatIsTakenOver(t *testing.T) {
 	t.Parallel()
-	for _, d := range drivers()[:2] {
+	for _, d := range onPostgres() {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
 			d.need(t)
@@ -178,7 +178,7 @@ func TestJanitor_SkipsWhatIsTakenOver(t *testing.T) {
 // The batch is found by the index, however many rows are still inside their window.
 func TestJanitor_UsesTheIndex(t *testing.T) {
 	t.Parallel()
-	d := drivers()[0]
+	d := driverOf("pgx")
 	d.need(t)
 	s := d.open(t, setup{})
 	s.exec(t, `INSERT INTO idempotency_keys (handler, key, state, owner, expires_at)

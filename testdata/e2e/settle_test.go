@@ -172,7 +172,7 @@ func TestCommitWithoutAnswerWhileItLives(t *testing.T) {
 	for name, expired := range map[string]bool{"a new row": false, "over an expired row": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for _, d := range drivers()[:2] {
+			for _, d := range onPostgres() {
 				t.Run(d.name, func(t *testing.T) {
 					t.Parallel()
 					d.need(t)
@@ -207,7 +207,7 @@ func TestCommitWithoutAnswerWhileItLives(t *testing.T) {
 // The old transaction does not end in time: nobody knows, and the error says so. A redelivery meets its row.
 func TestCommitWithoutAnswerForGood(t *testing.T) {
 	t.Parallel()
-	for _, d := range drivers()[:2] {
+	for _, d := range onPostgres() {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
 			d.need(t)
@@ -231,7 +231,7 @@ func TestCommitWithoutAnswerForGood(t *testing.T) {
 // After a COMMIT that did not take place a rival was faster: the delivery gets the rival's result.
 func TestCommitWithoutAnswerAndARival(t *testing.T) {
 	t.Parallel()
-	for _, d := range drivers()[:2] {
+	for _, d := range onPostgres() {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
 			d.need(t)
@@ -263,7 +263,7 @@ func TestCommitWithoutAnswerAndARival(t *testing.T) {
 // The caller's end does not keep a COMMIT without answer from being asked about.
 func TestCommitWithoutAnswerAfterTheCallersEnd(t *testing.T) {
 	t.Parallel()
-	for _, d := range drivers()[:2] {
+	for _, d := range onPostgres() {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
 			d.need(t)

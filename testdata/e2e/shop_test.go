@@ -101,29 +101,57 @@ type setup struct {
 	conn     func(*pgx.ConnConfig) // PostgreSQL: further settings of a connection
 	pool     func(*pgxpool.Config) // pgx: further settings of the pool
 	journal  string                // SQLite: the journal mode; "wal" if empty
+	begin    string                // SQLite: how transactions begin, "immediate" say; as SQLite has it if empty
 	memory   bool                  // SQLite: in memory, on one connection, through which the test looks as well
+	shared   bool                  // SQLite: in memory, in a cache that the connections share
 }
 
 // driver is one of the ways to a database.
 type driver struct {
 	name     string
+	code     string // what the names of the generated package and of its handlers begin with
 	postgres bool
+	missing  string // why it cannot be had in this build; empty if it can
 	open     func(*testing.T, setup) *shop
 }
 
 func drivers() []driver {
 	return []driver{
-		{name: "pgx", postgres: true, open: openPGX},
-		{name: "std", postgres: true, open: openStd},
-		{name: "lite", open: openLite},
+		{name: "pgx", code: "pgx", postgres: true, open: openPGX},
+		{name: "std", code: "std", postgres: true, open: openStd},
+		{name: "pq", code: "std", postgres: true, open: openPQ},
+		{name: "lite", code: "lite", open: openLite},
+		{name: "mattn", code: "lite", missing: mattnMissing, open: openMattn},
 	}
 }
+
+func driverOf(name string) driver {
+	all := drivers()
+	return all[slices.IndexFunc(all, func(d driver) bool { return d.name == name })]
+}
+
+func driversThat(fit func(driver) bool) (some []driver) {
+	for _, d := range drivers() {
+		if fit(d) {
+			some = append(some, d)
+		}
+	}
+	return some
+}
+
+// onPostgres, onSQLite and onSQL are the drivers of PostgreSQL, those of SQLite, and those of database/sql.
+func onPostgres() []driver { return driversThat(func(d driver) bool { return d.postgres }) }
+func onSQLite() []driver   { return driversThat(func(d driver) bool { return d.code == "lite" }) }
+func onSQL() []driver      { return driversThat(func(d driver) bool { return d.name != "pgx" }) }
 
 // eachDriver runs a test once for each driver, in parallel.
 func eachDriver(t *testing.T, test func(*testing.T, driver)) { each(t, drivers(), test) }
 
 // eachPostgres runs a test once for each driver of PostgreSQL.
-func eachPostgres(t *testing.T, test func(*testing.T, driver)) { each(t, drivers()[:2], test) }
+func eachPostgres(t *testing.T, test func(*testing.T, driver)) { each(t, onPostgres(), test) }
+
+// eachSQLite runs a test once for each driver of SQLite.
+func eachSQLite(t *testing.T, test func(*testing.T, driver)) { each(t, onSQLite(), test) }
 
 func each(t *testing.T, drivers []driver, test func(*testing.T, driver)) {
 	t.Parallel()
@@ -136,19 +164,20 @@ func each(t *testing.T, drivers []driver, test func(*testing.T, driver)) {
 	}
 }
 
-// need leaves the test out where its driver has no database. TestMain says so at the end of the run.
+// need leaves the test out where its driver or its database cannot be had. TestMain says so at the end of the run.
 func (d driver) need(t *testing.T) {
 	t.Helper()
-	if d.postgres && server == nil {
+	switch {
+	case d.missing != "":
+		t.Skip("left out: " + d.name + " " + d.missing)
+	case d.postgres && server == nil:
 		t.Skip("left out: no PostgreSQL")
 	}
 }
 
 // newShop has bodies that leave one row in effects each, and an observer.
 func newShop(d string) *shop {
-	s := &shop{}
-	i := slices.IndexFunc(drivers(), func(known driver) bool { return known.name == d })
-	s.driver = drivers()[i]
+	s := &shop{driver: driverOf(d)}
 	s.bodies = bodies{
 		placeOrder: func(ctx context.Context, tx Tx, e events.OrderPlaced) (events.Receipt, error) {
 			return s.receipt(ctx, tx, e)
