@@ -8,6 +8,7 @@ import (
 	"maps"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -246,13 +247,16 @@ func (s *shop) lite(set setup) {
 	s.Refund, s.RefundTotal = refunds.Refund, refunds.Total
 }
 
-// openFile opens a database for the code under test, without any patience of SQLite's own with other writers, so that all
-// of the waiting is idemgen's.
+// openFile opens a database for the code under test, where the setup does not say otherwise without any patience of SQLite's
+// own with other writers, so that all of the waiting is idemgen's.
 func (s *shop) openFile(t *testing.T, set setup) {
 	t.Helper()
 	way, ok := liteWay(s.name)
 	require.True(t, ok)
 	file, settings := ":memory:", litehook.Settings{Journal: cmp.Or(set.journal, "wal"), Begin: set.begin}
+	if set.patient {
+		settings.Patience = 5 * time.Second
+	}
 	switch {
 	case set.memory:
 		settings.Journal = ""

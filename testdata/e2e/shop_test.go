@@ -102,6 +102,7 @@ type setup struct {
 	pool     func(*pgxpool.Config) // pgx: further settings of the pool
 	journal  string                // SQLite: the journal mode; "wal" if empty
 	begin    string                // SQLite: how transactions begin, "immediate" say; as SQLite has it if empty
+	patient  bool                  // SQLite: with patience of its own with other writers
 	memory   bool                  // SQLite: in memory, on one connection, through which the test looks as well
 	shared   bool                  // SQLite: in memory, in a cache that the connections share
 }

@@ -98,6 +98,10 @@ func (c *Connector) Translate() {
 	c.translate = true
 }
 
+// Code is SQLite's result code in an error of the driver's, or 0; Error is an error of the driver's kind that has it.
+func (c *Connector) Code(err error) int   { return c.way.code(err) }
+func (c *Connector) Error(code int) error { return c.way.foreign(code) }
+
 // Driver is the one that everything goes to.
 func (c *Connector) Driver() driver.Driver { return c.way.driver }
 
