@@ -19,6 +19,7 @@ import (
 
 	"github.com/idemgen/idemgen/runtime/idem"
 
+	"github.com/idemgen/idemgen/testdata/e2e/bouncer"
 	"github.com/idemgen/idemgen/testdata/e2e/events"
 	"github.com/idemgen/idemgen/testdata/e2e/litehook"
 	"github.com/idemgen/idemgen/testdata/e2e/wire"
@@ -98,6 +99,7 @@ type setup struct {
 	options  []idem.Option
 	proxied  bool                  // PostgreSQL: through a proxy
 	database []string              // PostgreSQL: ALTER DATABASE … for each
+	pooler   *bouncer.Server       // PostgreSQL: through it
 	conn     func(*pgx.ConnConfig) // PostgreSQL: further settings of a connection
 	pool     func(*pgxpool.Config) // pgx: further settings of the pool
 	journal  string                // SQLite: the journal mode; "wal" if empty
