@@ -9,11 +9,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/idemgen/idemgen/runtime/idem"
+	"github.com/idemgen/idemgen/runtime/idemmysql"
 	"github.com/idemgen/idemgen/runtime/idempgx"
 	"github.com/idemgen/idemgen/runtime/idemsql"
 
 	"github.com/idemgen/idemgen/testdata/e2e/events"
 	litedb "github.com/idemgen/idemgen/testdata/e2e/liteshop/idemdb"
+	mydb "github.com/idemgen/idemgen/testdata/e2e/myshop/idemdb"
 	pgxdb "github.com/idemgen/idemgen/testdata/e2e/pgxshop/idemdb"
 	stddb "github.com/idemgen/idemgen/testdata/e2e/stdshop/idemdb"
 )
@@ -41,6 +43,8 @@ func (s *shop) leased(t *testing.T, lease time.Duration, set setup) *charging {
 	run := func(ctx context.Context, e events.OrderPlaced) (events.Receipt, error) { return s.cards.charge(ctx, e) }
 	var onSQL *idem.Guard[*sql.Tx]
 	switch {
+	case s.mysql:
+		onSQL = idemmysql.New(s.db, mydb.Store, s.options(set)...)
 	case s.pool != nil:
 		return idem.NewLease(idempgx.New(s.pool, pgxdb.Store, s.options(set)...), spec, run)
 	case s.postgres:

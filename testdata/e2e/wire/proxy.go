@@ -76,11 +76,16 @@ func (p *Proxy) RoundTrips() int {
 }
 
 // Before has do run once, before the next message with this text in it goes to the server. A statement's text is in it
-// where the client sends or prepares it, and no longer where it uses what it has prepared before.
+// where the client sends or prepares it, and no longer where it uses what it has prepared before. Clients spell keywords in
+// small letters or in capitals, which makes no difference here, or in Lose and CutAfter.
 func (p *Proxy) Before(text string, do func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.before = append(p.before, hook{[]byte(text), do})
+}
+
+func contains(message, text []byte) bool {
+	return bytes.Contains(bytes.ToLower(message), bytes.ToLower(text))
 }
 
 // hooks takes out what is to be done before a message.
@@ -88,7 +93,7 @@ func (p *Proxy) hooks(message []byte) (do []func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.before = slices.DeleteFunc(p.before, func(h hook) bool {
-		if !bytes.Contains(message, h.text) {
+		if !contains(message, h.text) {
 			return false
 		}
 		do = append(do, h.do)
@@ -109,7 +114,7 @@ func (p *Proxy) Lose(text string) {
 func (p *Proxy) loses(message []byte) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.lose == nil || !bytes.Contains(message, p.lose) {
+	if p.lose == nil || !contains(message, p.lose) {
 		return false
 	}
 	p.lose = nil
@@ -140,7 +145,7 @@ func (p *Proxy) withholds(first []byte) bool {
 func (p *Proxy) cuts(message []byte) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.cut == nil || !bytes.Contains(message, p.cut) {
+	if p.cut == nil || !contains(message, p.cut) {
 		return false
 	}
 	p.cut = nil
