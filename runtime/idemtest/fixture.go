@@ -2,7 +2,9 @@ package idemtest
 
 import (
 	"context"
+	"crypto/sha256"
 	"database/sql"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"reflect"
@@ -131,7 +133,8 @@ func (f *fixture[Tx]) both(run body[Tx], opts ...idem.Option) []delivering {
 
 // place is an honest body: one effect, and an answer that no other run gives.
 func (f *fixture[Tx]) place(ctx context.Context, tx Tx, o order) (receipt, error) {
-	if err := f.Effect(ctx, tx, o.Tenant+" "+o.ID); err != nil {
+	what := sha256.Sum256([]byte(o.Tenant + "\x00" + o.ID)) // the key may have bytes that a text cannot
+	if err := f.Effect(ctx, tx, hex.EncodeToString(what[:])); err != nil {
 		return receipt{}, err
 	}
 	return f.answer(o), nil

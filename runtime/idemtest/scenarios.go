@@ -63,7 +63,7 @@ func scenarios[Tx any]() []scenario[Tx] {
 		{promise: "15", name: "effects 14 a rival that stays", needs: with(NeedLanguages), setup: faulty, levels: true, run: (*f).foreignWait},
 		{promise: "15", name: "effects 14 a conflict", needs: with(NeedLanguages), setup: faulty, run: (*f).foreignConflict},
 
-		{promise: "16", name: "a new event and a repeat", needs: with(NeedRoundTrips), setup: Setup{Faults: true, Alone: true}, run: (*f).roundTrips},
+		{promise: "16", name: "a new event and a repeat", needs: with(NeedRoundTrips), setup: Setup{Alone: true}, run: (*f).roundTrips},
 
 		{promise: "17", name: "effects 33 recorded", modes: true, run: (*f).permanent},
 		{promise: "17", name: "effects 33 a rival gets it", needs: tx, run: (*f).permanentRival},
@@ -106,6 +106,6 @@ func scenarios[Tx any]() []scenario[Tx] {
 		{promise: "L8", name: "a handler that has a transaction since", needs: tx, run: (*f).leaseMetByTransaction},
 		{promise: "L9", name: "effects 33 a released key keeps its payload", run: (*f).releasedKeepsPayload},
 		{promise: "L9", name: "the window counts from the end", run: (*f).leaseWindow},
-		{promise: "L10", name: "a new event and a repeat", needs: []Need{NeedRoundTrips}, setup: Setup{Faults: true, Alone: true}, run: (*f).leaseRoundTrips},
+		{promise: "L10", name: "a new event and a repeat", needs: []Need{NeedRoundTrips}, setup: Setup{Alone: true}, run: (*f).leaseRoundTrips},
 	}
 }
