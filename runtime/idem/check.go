@@ -80,6 +80,9 @@ func (g *Guard[Tx]) Check(ctx context.Context) error {
 	if g.err != nil {
 		return fmt.Errorf("idem: %w", g.err)
 	}
+	if g.settings.driver.Leases != nil {
+		return ctx.Err() // there is no table
+	}
 	until := time.Now().Add(g.settings.inFlightTimeout)
 	for n := 0; ; n++ {
 		err := g.probe(ctx, until)

@@ -34,6 +34,10 @@ func runTests(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		code = max(code, 1)
 	}
+	if err := reportMatrix(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = max(code, 1)
+	}
 	if code == 0 {
 		if err := goleak.Find(); err != nil {
 			fmt.Fprintln(os.Stderr, "goroutines left behind:", err)
