@@ -57,7 +57,7 @@ func scenarios[Tx any]() []scenario[Tx] {
 		{promise: "14", name: "effects 24 windows", modes: true, run: (*f).windows},
 		{promise: "14", name: "effects 24 expired", modes: true, run: (*f).expired},
 		{promise: "14", name: "effects 24 rivals for an expired row", needs: tx, levels: true, run: (*f).rivalsForExpired},
-		{promise: "14", name: "effects 25 a time zone", modes: true, needs: []Need{NeedZones}, setup: Setup{Zone: "+13:45"}, run: (*f).windows},
+		{promise: "14", name: "effects 25 a time zone", modes: true, needs: []Need{NeedZones}, setup: Setup{Zone: "+12:45"}, run: (*f).windows},
 
 		{promise: "15", name: "effects 14 a rival that commits", needs: with(NeedLanguages), setup: faulty, levels: true, run: (*f).foreignCommit},
 		{promise: "15", name: "effects 14 a rival that stays", needs: with(NeedLanguages), setup: faulty, levels: true, run: (*f).foreignWait},

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-sql-driver/mysql"
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -26,7 +27,9 @@ type engine struct {
 	// another connection.
 	conflict string
 	lock     string // has its transaction hold all rows of keys
-	cannot   idemtest.Cannot
+	// times are the columns that have to be given a value, and zeros one.
+	times, zeros string
+	cannot       idemtest.Cannot
 }
 
 // What the engines cannot. docs/guarantees.md says the same.
@@ -39,6 +42,7 @@ const (
 	noZones      = "SQLite's sessions have no time zone"
 	ownProcess   = "SQLite runs in the process of its client; a COMMIT does not outlive the call"
 	microseconds = `CAST(unixepoch('subsec') * 1000000 AS INTEGER)`
+	myMicros     = `UNIX_TIMESTAMP() * 1000000 + MICROSECOND(NOW(6))`
 )
 
 var (
@@ -52,6 +56,19 @@ var (
 		conflict: `DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = '40001'; END $$`,
 		lock:     `SELECT handler FROM idempotency_keys FOR UPDATE`,
 		cannot:   idemtest.Cannot{idemtest.NeedSurvives: abortsAll},
+	}
+	mariaEngine = engine{
+		in:    myMicros + ` + %d`,
+		until: `%s - CAST(` + myMicros + ` AS SIGNED)`,
+		filling: `INSERT INTO idempotency_keys (handler, "key", state, owner, created_at, updated_at, expires_at)
+			SELECT $1, seq, 'done', '0123456789abcdef', 0, 0, ` + myMicros + ` - seq FROM seq_1_to_1000000 WHERE seq <= $2`,
+		times:    `, created_at, updated_at`,
+		zeros:    `, 0, 0`,
+		owner:    `'0123456789abcdef'`,
+		refused:  `INSERT INTO effects (what, worker) VALUES (NULL, 'a handler')`,
+		conflict: `SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1213`,
+		lock:     `SELECT handler FROM idempotency_keys FOR UPDATE`,
+		cannot:   idemtest.Cannot{idemtest.NeedAborts: goesOn},
 	}
 	sqliteEngine = engine{
 		in:    microseconds + ` + %d`,
@@ -73,7 +90,9 @@ var (
 )
 
 // engines are the drivers'.
-var engines = map[string]engine{"pgx": postgresEngine, "std": postgresEngine, "lite": sqliteEngine}
+var engines = map[string]engine{
+	"pgx": postgresEngine, "std": postgresEngine, "pq": postgresEngine, "maria": mariaEngine, "lite": sqliteEngine, "mattn": sqliteEngine,
+}
 
 // cannot is what a driver cannot, or its engine.
 func (d driver) cannot() idemtest.Cannot {
@@ -145,8 +164,18 @@ func (p *suitePlace) open(d driver, asked idemtest.Setup) {
 			c.RuntimeParams["role"] = role
 		}
 	}
+	set.mysql = func(c *mysql.Config) {
+		if asked.Zone != "" {
+			c.Params = map[string]string{"time_zone": "'" + asked.Zone + "'"}
+		}
+		c.InterpolateParams = asked.Faults // for the wire to see what is executed
+	}
 	p.shop = d.open(p.T, set)
-	if asked.Nobody {
+	switch {
+	case asked.Nobody && p.mysql:
+		p.exec(p.T, "REVOKE ALL ON `"+p.place+"`.* FROM `"+p.place+"`@'%'")
+		p.exec(p.T, "GRANT SELECT ON effects TO `"+p.place+"`@'%'") // without any it could not connect
+	case asked.Nobody:
 		p.exec(p.T, `CREATE ROLE `+role)
 		p.Cleanup(func() {
 			_, err := p.look.Exec(`DROP OWNED BY ` + role + `; DROP ROLE ` + role)
@@ -178,10 +207,14 @@ func fillPlace[T any](place *idemtest.Place[T], p *suitePlace) {
 		}
 	}
 	place.DropPrimaryKey = func() {
-		p.exec(p.T, `ALTER TABLE idempotency_keys RENAME TO before`)
-		p.exec(p.T, `CREATE TABLE idempotency_keys AS SELECT * FROM before`)
+		p.exec(p.T, `ALTER TABLE idempotency_keys RENAME TO earlier`)
+		p.exec(p.T, `CREATE TABLE idempotency_keys AS SELECT * FROM earlier`)
 	}
 	place.Grant = func(privileges string) {
+		if p.mysql {
+			p.exec(p.T, "GRANT "+privileges+" ON idempotency_keys TO `"+p.place+"`@'%'")
+			return
+		}
 		p.exec(p.T, `GRANT `+privileges+` ON idempotency_keys TO `+p.place+`_nobody`)
 	}
 	place.RoundTrips = func(do func()) int {
@@ -257,8 +290,8 @@ func (p *suitePlace) alter(c idemtest.Change) {
 }
 
 func (p *suitePlace) put(handler, key, state string, expiresIn *time.Duration) {
-	p.exec(p.T, `INSERT INTO idempotency_keys (handler, "key", state, owner, expires_at)
-		VALUES ($1, $2, $3, `+p.owner+`, `+p.after(expiresIn)+`)`, handler, key, state)
+	p.exec(p.T, `INSERT INTO idempotency_keys (handler, "key", state, owner, expires_at`+p.times+`)
+		VALUES ($1, $2, $3, `+p.owner+`, `+p.after(expiresIn)+p.zeros+`)`, handler, key, state)
 }
 
 // lockRows holds all rows of keys.
@@ -303,6 +336,9 @@ func (p *suitePlace) update(ctx context.Context, tx Tx, name string) error {
 
 // holdCommit has the next order wait in its COMMIT, without its client.
 func (p *suitePlace) holdCommit() func() {
+	if p.mysql {
+		return p.stickInCommit(p.T)
+	}
 	held := p.hold(p.T)
 	p.held++
 	p.proxy.CutAfter(commit)
@@ -311,9 +347,12 @@ func (p *suitePlace) holdCommit() func() {
 
 // loseAnswer has the answer to the next statement with this text get lost.
 func (p *suitePlace) loseAnswer(text string) {
-	if p.postgres {
+	switch {
+	case p.postgres:
 		p.proxy.Lose(text)
-	} else {
+	case p.mysql:
+		p.wire.Lose(text)
+	default:
 		p.hook.Lose(text)
 	}
 }

@@ -14,11 +14,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/idemgen/idemgen/runtime/idem"
+	"github.com/idemgen/idemgen/runtime/idemmysql"
 	"github.com/idemgen/idemgen/runtime/idempgx"
 	"github.com/idemgen/idemgen/runtime/idemsql"
 	"github.com/idemgen/idemgen/runtime/idemtest"
 
 	litedb "github.com/idemgen/idemgen/testdata/e2e/liteshop/idemdb"
+	mydb "github.com/idemgen/idemgen/testdata/e2e/myshop/idemdb"
 	pgxdb "github.com/idemgen/idemgen/testdata/e2e/pgxshop/idemdb"
 	stddb "github.com/idemgen/idemgen/testdata/e2e/stdshop/idemdb"
 )
@@ -59,6 +61,10 @@ func (d driver) conformance(t *testing.T) {
 	case "std", "pq":
 		idemtest.Conformance(t, backend(d, func(s *shop, opts ...idem.Option) *idem.Guard[*sql.Tx] {
 			return idemsql.New(s.db, stddb.Store, opts...)
+		}, asSQL, (*shop).beginTx))
+	case "maria":
+		idemtest.Conformance(t, backend(d, func(s *shop, opts ...idem.Option) *idem.Guard[*sql.Tx] {
+			return idemmysql.New(s.db, mydb.Store, opts...)
 		}, asSQL, (*shop).beginTx))
 	case "lite", "mattn":
 		idemtest.Conformance(t, backend(d, func(s *shop, opts ...idem.Option) *idem.Guard[*sql.Tx] {
