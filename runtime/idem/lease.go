@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/idemgen/idemgen/runtime/internal/driver"
+	"github.com/idemgen/idemgen/runtime/internal/point"
 	"github.com/idemgen/idemgen/runtime/store"
 )
 
@@ -140,10 +141,12 @@ func (l *Lease[E, R]) Mark(ctx context.Context, e E, r R) error {
 	h, _, err := l.acquire(ctx, l.claim(e, key), &d)
 	switch {
 	case h != nil:
+		point.At(point.MarkClaimed)
 		_, err := l.finish(ctx, store.End{Holder: h.Holder, State: store.Done, Result: data, Window: l.window})
 		if err != nil {
 			return l.wrap(key, err)
 		}
+		point.At(point.Marked)
 		return nil
 	case d.outcome == OutcomeDuplicate:
 		// Whether the stored result can be returned does not matter here.

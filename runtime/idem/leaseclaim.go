@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/idemgen/idemgen/runtime/internal/driver"
+	"github.com/idemgen/idemgen/runtime/internal/point"
 	"github.com/idemgen/idemgen/runtime/store"
 )
 
@@ -41,6 +42,7 @@ func (l *Lease[E, R]) acquire(ctx context.Context, claim store.Claim, d *deliver
 		if err != nil {
 			return nil, result, l.inProgress(d, err)
 		}
+		point.At(point.BeforeRetry)
 		d.outcome = ""
 	}
 }
@@ -51,12 +53,14 @@ func (l *Lease[E, R]) try(ctx context.Context, claim store.Claim, d *delivery) (
 	var locked error
 	if d.leased <= 0 {
 		h = newHeld(claim, 1)
+		point.At(point.BeforeClaim)
 		claimed, err := l.keys.Claim(ctx, claim, d.wait(ctx, l.spec.InFlight))
 		switch {
 		case err != nil && l.classify(err) != driver.Locked:
 			next, err = l.unclaimed(ctx, h, d, "claim", err)
 			return nil, result, next, err
 		case claimed:
+			point.At(point.Claimed)
 			return h, result, ended, nil
 		}
 		// A locked database can still be read, and has the answer if the key is done.
@@ -64,7 +68,9 @@ func (l *Lease[E, R]) try(ctx context.Context, claim store.Claim, d *delivery) (
 	}
 	d.leased = 0
 
+	point.At(point.BeforeLookup)
 	row, err := l.keys.Lookup(ctx, claim.Handler, claim.Key)
+	point.At(point.LookedUp)
 	switch {
 	case err != nil && !errors.Is(err, store.ErrNotFound):
 		next, err = l.unclaimed(ctx, nil, d, "look-up", err)
@@ -103,6 +109,7 @@ func newHeld(claim store.Claim, fence int64) *held {
 // takeOver claims a row that is free, or parks it.
 func (l *Lease[E, R]) takeOver(ctx context.Context, row store.Row, claim store.Claim, d *delivery) (*held, step, error) {
 	if row.State == store.Running && !row.Expired && l.spec.Expired == Park {
+		point.At(point.BeforeParking)
 		parked, err := l.keys.Park(ctx, store.Holder{Handler: claim.Handler, Key: claim.Key, Owner: row.Owner, Fence: row.Fence})
 		switch {
 		case err != nil:
@@ -112,15 +119,18 @@ func (l *Lease[E, R]) takeOver(ctx context.Context, row store.Row, claim store.C
 			// Its owner was late, and renewed or ended it.
 			return nil, unclaimed, nil
 		}
+		point.At(point.Parked)
 		return nil, ended, l.fail(d, ErrParked)
 	}
 	h := newHeld(claim, row.Fence+1)
+	point.At(point.BeforeTakeOver)
 	claimed, err := l.keys.TakeOver(ctx, claim, row.Owner, d.wait(ctx, l.spec.InFlight))
 	switch {
 	case err != nil:
 		next, err := l.unclaimed(ctx, h, d, "take-over", err)
 		return nil, next, err
 	case claimed:
+		point.At(point.TakenOver)
 		return h, ended, nil
 	default:
 		// A rival took over first, or its owner was late.
@@ -135,7 +145,9 @@ func (l *Lease[E, R]) refresh(ctx context.Context, h *held, d *delivery) error {
 	for n := 0; time.Since(h.sent) >= l.spec.Lease/3; n++ {
 		sent := time.Now()
 		bounded, cancel := context.WithTimeout(ctx, l.spec.Lease/3)
+		point.At(point.BeforeRenewal)
 		renewed, err := l.keys.Renew(bounded, h.Holder, l.spec.Lease)
+		point.At(point.Renewed)
 		cancel()
 		switch {
 		case err == nil && renewed:

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/idemgen/idemgen/runtime/internal/driver"
+	"github.com/idemgen/idemgen/runtime/internal/point"
 	"github.com/idemgen/idemgen/runtime/store"
 )
 
@@ -33,6 +34,7 @@ func (l *Lease[E, R]) hold(ctx context.Context, e E, h held, d *delivery) (resul
 	// The effect has taken place: whatever became of ctx, and of a result that cannot be stored, the row has to say so. If
 	// the lease seems to be lost, owner and fence decide whether it is.
 	data, unstored := l.encode(ctx, h, result)
+	point.At(point.Encoded)
 	settled, err := l.finish(ctx, store.End{Holder: h.Holder, State: store.Done, Result: data, Window: l.window})
 	switch {
 	case errors.Is(err, ErrLeaseLost):
@@ -61,7 +63,9 @@ func (l *Lease[E, R]) call(ctx, running context.Context, e E, h held, d *deliver
 	}()
 	// There is no commit that something could be done after.
 	hook := &commitHook{run: newRun(&l.spec, e, d), outer: hookOf(ctx), closed: true}
+	point.At(point.BeforeHandler)
 	result, err := l.run(context.WithValue(running, hookKey{}, hook), e)
+	point.At(point.AfterHandler)
 	returned = true
 	return result, err
 }
@@ -82,8 +86,10 @@ func (l *Lease[E, R]) encode(ctx context.Context, h held, result R) (data []byte
 // record writes the permanent failure of a run.
 func (l *Lease[E, R]) record(ctx context.Context, h held, d *delivery, cause error) error {
 	f := &FailedError{Failure: failureText(cause), Err: cause}
+	point.At(point.BeforeFailure)
 	_, err := l.finish(ctx, store.End{Holder: h.Holder, State: store.Failed, Failure: f.Failure, Window: l.window})
 	if err == nil {
+		point.At(point.FailureRecorded)
 		return l.failed(d, f)
 	}
 	d.outcome = OutcomeError
@@ -125,11 +131,13 @@ func (l *Lease[E, R]) finish(ctx context.Context, end store.End) (settled bool, 
 func (l *Lease[E, R]) finishOnce(ctx context.Context, end store.End, unanswered bool) (settled, final bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, finishTry)
 	defer cancel()
+	point.At(point.BeforeFinish)
 	done, err := l.keys.Finish(ctx, end)
 	switch {
 	case err != nil:
 		return false, false, err
 	case done:
+		point.At(point.Finished)
 		return false, true, nil
 	case !unanswered:
 		return false, true, ErrLeaseLost
@@ -152,7 +160,9 @@ func (l *Lease[E, R]) release(ctx context.Context, h store.Holder, bound time.Du
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), bound)
 	defer cancel()
 	for n := 0; ; n++ {
+		point.At(point.BeforeRelease)
 		_, err := l.keys.Release(ctx, h)
+		point.At(point.Released)
 		switch l.classify(err) {
 		case driver.Locked, driver.Conflict:
 			if pause(ctx, n) == nil {
@@ -210,7 +220,9 @@ func (l *Lease[E, R]) renew(own context.Context, h held, watch *time.Timer, lose
 			return
 		}
 		bounded, cancel := context.WithDeadline(own, earlier(until, sent.Add(lease/3)))
+		point.At(point.BeforeRenewal)
 		renewed, err := l.keys.Renew(bounded, h.Holder, lease)
+		point.At(point.Renewed)
 		cancel()
 		switch {
 		case err != nil:

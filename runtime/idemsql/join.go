@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/idemgen/idemgen/runtime/internal/driver"
+	"github.com/idemgen/idemgen/runtime/internal/point"
 	"github.com/idemgen/idemgen/runtime/store"
 )
 
@@ -32,6 +33,7 @@ func (s *joined) Begin(ctx context.Context) error {
 		return err
 	}
 	s.inside = true
+	point.At(point.SavepointSet)
 	return nil
 }
 
@@ -44,6 +46,7 @@ func (s *joined) back(ctx context.Context) error {
 	s.inside = false
 	ctx, cancel := driver.Detach(ctx)
 	defer cancel()
+	point.At(point.BeforeSavepointRollback)
 	_, err := s.tx.ExecContext(ctx, backToPoint)
 	if err == nil {
 		_, err = s.tx.ExecContext(ctx, releasePoint)
@@ -52,6 +55,7 @@ func (s *joined) back(ctx context.Context) error {
 		// The first error tells more than the second, which is the transaction's end.
 		_ = s.tx.Rollback()
 	}
+	point.At(point.SavepointRolledBack)
 	return err
 }
 
@@ -102,6 +106,7 @@ func (s *joined) Commit(ctx context.Context, c *store.Completion) error {
 			return &driver.CommitError{Fate: driver.Lost, Err: errors.New("the claim is gone")}
 		}
 	}
+	point.At(point.BeforeSavepointRelease)
 	if _, err := s.tx.ExecContext(ctx, releasePoint); err != nil {
 		if s.db.engine.noPoint(err) {
 			return &driver.CommitError{Fate: driver.Lost, Err: err}
@@ -109,6 +114,7 @@ func (s *joined) Commit(ctx context.Context, c *store.Completion) error {
 		return s.unreleased(err)
 	}
 	s.inside = false
+	point.At(point.SavepointReleased)
 	return nil
 }
 
