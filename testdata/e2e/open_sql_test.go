@@ -184,9 +184,7 @@ func (s *shop) openFile(t *testing.T, set setup) {
 	t.Helper()
 	s.place = ":memory:"
 	if !set.memory {
-		query := url.Values{"_pragma": {"journal_mode(" + cmp.Or(set.journal, "wal") + ")", "synchronous(normal)"}}
-		file := filepath.ToSlash(filepath.Join(t.TempDir(), "shop.db"))
-		s.place = (&url.URL{Scheme: "file", OmitHost: true, Path: file, RawQuery: query.Encode()}).String()
+		s.place = fileDSN(filepath.Join(t.TempDir(), "shop.db"), cmp.Or(set.journal, "wal"))
 	}
 	s.hook = litehook.New(s.place)
 	s.db = sql.OpenDB(s.hook)
@@ -201,6 +199,12 @@ func (s *shop) openFile(t *testing.T, set setup) {
 	require.NoError(t, err)
 	s.look = look
 	closeInTheEnd(t, s.look)
+}
+
+// fileDSN is a database in a file.
+func fileDSN(file, journal string) string {
+	query := url.Values{"_pragma": {"journal_mode(" + journal + ")", "synchronous(normal)"}}
+	return (&url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(file), RawQuery: query.Encode()}).String()
 }
 
 func closeInTheEnd(t *testing.T, db *sql.DB) {
