@@ -51,11 +51,10 @@ func (c *killCell) run(ctx context.Context, bin, dir string) (err error) {
 	if r.script.lose {
 		r.queue.job.Lose = 2 * freshEvents
 	}
-	if err := r.deliver(ctx); err != nil {
-		return err
-	}
+	err = r.deliver(ctx)
 	c.kills = r.queue.kills
-	return r.judge(ctx)
+	// Also what came to no end is counted: an event that is refused for ever is lost.
+	return errors.Join(err, r.judge(context.WithoutCancel(ctx)))
 }
 
 // killRun is a cell at work.

@@ -153,7 +153,7 @@ func (q *queue) answered(line string, heard bool) (*message, error) {
 }
 
 // maxNacks bounds what would otherwise go on for ever.
-const maxNacks = 2000
+const maxNacks = 1000
 
 func (q *queue) hooked(what string) error {
 	for _, m := range q.messages {

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"testing"
 	"text/tabwriter"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -20,8 +19,7 @@ import (
 var killOnly = flag.String("kill", "", "in TestKillMatrix, only the cells whose names contain this")
 
 const (
-	cellsAtOnce  = 12 // most of a lease's cell is waiting for the leases of the dead
-	cellPatience = 3 * time.Minute
+	cellsAtOnce = 12 // most of a lease's cell is waiting for the leases of the dead
 )
 
 // A worker process is killed at each point of the engine, in both modes, on every engine, and another one goes on with what was
@@ -40,7 +38,7 @@ func TestKillMatrix(t *testing.T) {
 		all.Go(func() {
 			turn <- struct{}{}
 			defer func() { <-turn }()
-			ctx, cancel := context.WithTimeout(t.Context(), cellPatience)
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			defer cancel()
 			c.err = c.run(ctx, bin, dir)
 		})
