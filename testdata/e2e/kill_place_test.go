@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/go-sql-driver/mysql"
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
@@ -16,6 +17,8 @@ import (
 	"github.com/idemgen/idemgen/testdata/e2e/kill"
 	"github.com/idemgen/idemgen/testdata/e2e/liteshop"
 	litedb "github.com/idemgen/idemgen/testdata/e2e/liteshop/idemdb"
+	"github.com/idemgen/idemgen/testdata/e2e/myshop"
+	mydb "github.com/idemgen/idemgen/testdata/e2e/myshop/idemdb"
 	"github.com/idemgen/idemgen/testdata/e2e/pgxshop"
 	pgxdb "github.com/idemgen/idemgen/testdata/e2e/pgxshop/idemdb"
 	"github.com/idemgen/idemgen/testdata/e2e/stdshop"
@@ -26,21 +29,16 @@ import (
 type killEngine struct {
 	driver
 	engine string                                                       // its column in the list of points
-	shop   string                                                       // the package of its handlers
-	audit  string                                                       // the name of AuditOrder
-	past   string                                                       // a time that is over, in SQL
 	open   func(context.Context, killEngine, string) (killPlace, error) // a database for one cell, its files in a folder
 }
 
 // killEngines are the engines of the matrix.
 func killEngines() []killEngine {
-	const past = `clock_timestamp() - interval '1 second'`
-	all := drivers()
 	return []killEngine{
-		{driver: all[0], engine: "postgresql", shop: "pgxshop", audit: "pgx.audit", past: past, open: killPostgres(pgxshop.Tables, pgxdb.Schema)},
-		{driver: all[1], engine: "postgresql", shop: "stdshop", audit: "std.audit", past: past, open: killPostgres(stdshop.Tables, stddb.Schema)},
-		{driver: all[2], engine: "sqlite", shop: "liteshop", audit: "lite.audit",
-			past: `CAST(unixepoch('subsec') * 1000000 AS INTEGER) - 1000000`, open: killLite},
+		{driverOf("pgx"), "postgresql", killPostgres(pgxshop.Tables, pgxdb.Schema)},
+		{driverOf("std"), "postgresql", killPostgres(stdshop.Tables, stddb.Schema)},
+		{driverOf("maria"), "mysql", killMaria},
+		{driverOf("lite"), "sqlite", killLite},
 	}
 }
 
@@ -77,6 +75,33 @@ func killPostgres(tables ...string) func(context.Context, killEngine, string) (k
 	}
 }
 
+func killMaria(ctx context.Context, e killEngine, dir string) (p killPlace, err error) {
+	root, err := mysql.ParseDSN(myServer.DSN)
+	if err != nil {
+		return p, err
+	}
+	name := fmt.Sprintf("idemgen_kill_%d_%d", os.Getpid(), places.Add(1))
+	if err := executeMy(ctx, root, "CREATE DATABASE "+name); err != nil {
+		return p, err
+	}
+	own := root.Clone()
+	own.DBName, own.Params = name, map[string]string{"sql_mode": "'ANSI_QUOTES,STRICT_ALL_TABLES'"}
+	look, err := openMy(own)
+	if err != nil {
+		return p, err
+	}
+	look.SetMaxOpenConns(1)
+	drop := func() error {
+		return errors.Join(look.Close(), executeMy(context.WithoutCancel(ctx), root, "DROP DATABASE "+name))
+	}
+	tables := root.Clone()
+	tables.DBName, tables.MultiStatements = name, true
+	if err := executeMy(ctx, tables, myshop.Tables, mydb.Schema); err != nil {
+		return p, errors.Join(err, drop())
+	}
+	return killPlace{killEngine: e, server: myServer.DSN, place: name, outside: dir, look: look, drop: drop}, nil
+}
+
 func killLite(ctx context.Context, e killEngine, dir string) (p killPlace, err error) {
 	place := fileDSN(filepath.Join(dir, "shop.db"), "wal")
 	// Eyes that wait: the worker meets locks at once, but the test looks when it wants to.
@@ -94,13 +119,13 @@ func killLite(ctx context.Context, e killEngine, dir string) (p killPlace, err e
 func (e killEngine) handler(call kill.Call) string {
 	switch call {
 	case kill.AuditOrder:
-		return e.audit
+		return e.code + ".audit"
 	case kill.Charge, kill.MarkCharge:
-		return e.shop + ".Cards.Charge"
+		return e.code + "shop.Cards.Charge"
 	case kill.Wire:
-		return e.shop + ".Cards.Wire"
+		return e.code + "shop.Cards.Wire"
 	default:
-		return e.shop + ".Service.PlaceOrder"
+		return e.code + "shop.Service.PlaceOrder"
 	}
 }
 
@@ -112,13 +137,14 @@ const (
 
 // seed writes the row of an event that an earlier delivery has left.
 func (p killPlace) seed(ctx context.Context, e *event, state string) error {
-	expires, lease := p.past, "NULL"
+	expires, lease := p.past(), "NULL"
 	if state == pastLease {
 		expires, lease = lease, expires
 	}
 	owner := uuid.New()
 	_, err := p.look.ExecContext(ctx, p.spell(fmt.Sprintf(
-		`INSERT INTO idempotency_keys (handler, key, owner, state, expires_at, lease_until) VALUES ($1, $2, $3, $4, %s, %s)`, expires, lease)),
+		`INSERT INTO idempotency_keys (handler, "key", owner, state, created_at, updated_at, expires_at, lease_until)
+		VALUES ($1, $2, $3, $4, %[1]s, %[1]s, %[2]s, %[3]s)`, p.past(), expires, lease)),
 		p.handler(e.call), e.key(), owner[:], state)
 	return err
 }
@@ -136,7 +162,7 @@ func (p killPlace) effects(ctx context.Context) (map[string][]string, error) {
 
 // states are the states of the rows of each key, of whichever handler.
 func (p killPlace) states(ctx context.Context) (map[string][]string, error) {
-	return p.pairs(ctx, `SELECT key, state FROM idempotency_keys`)
+	return p.pairs(ctx, `SELECT "key", state FROM idempotency_keys`)
 }
 
 func (p killPlace) pairs(ctx context.Context, query string) (all map[string][]string, err error) {

@@ -76,7 +76,9 @@ func (c *killCell) why() string {
 }
 
 // there reports whether the cell's server is. TestMain says what was left out.
-func (c *killCell) there() bool { return !c.postgres || server != nil }
+func (c *killCell) there() bool {
+	return (!c.postgres || server != nil) && (!c.mysql || myServer != nil)
+}
 
 // killTable is the matrix: a row for each point, a column for each engine and mode.
 func killTable(points []kill.Point, cells []*killCell) string {

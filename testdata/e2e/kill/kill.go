@@ -25,9 +25,9 @@ type Point struct {
 
 // Job is the first line to a worker.
 type Job struct {
-	Driver  string // "pgx", "std", "lite"
+	Driver  string // "pgx", "std", "maria", "lite"
 	Server  string // the DSN of its server; empty for SQLite
-	Place   string // the schema or database; SQLite: the DSN
+	Place   string // the schema; MariaDB: the database; SQLite: the DSN
 	Outside string // the folder that is the outside system
 	Name    string // of the process, part of the names of its runs
 	Texts   bool   // statements travel as texts each time, so that the points on the wire can be told

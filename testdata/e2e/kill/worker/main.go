@@ -79,6 +79,8 @@ func (w *worker) open(ctx context.Context, s *stop) (shop, error) {
 		return w.openPGX(ctx, s)
 	case "std":
 		return w.openStd(s)
+	case "maria":
+		return w.openMaria(s)
 	case "lite":
 		return w.openLite()
 	default:
