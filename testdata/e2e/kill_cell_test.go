@@ -81,19 +81,18 @@ func (r *killRun) deliver(ctx context.Context) error {
 			return fmt.Errorf("kill %d: the worker did not come to the point", n+1)
 		}
 	}
-	if _, err := r.queue.work(ctx, ""); err != nil {
-		return err
-	}
 	if r.parks() {
-		if err := r.place.unpark(ctx); err != nil {
-			return err
-		}
-		r.queue.until = nil
-		if err := r.repeat(ctx); err != nil {
-			return err
-		}
+		r.queue.then = append(r.queue.then, r.unpark)
 	}
-	return r.repeat(ctx)
+	r.queue.then = append(r.queue.then, r.repeat)
+	_, err := r.queue.work(ctx, "")
+	return err
+}
+
+// unpark is a person who has looked at the keys that are parked, and has their events run.
+func (r *killRun) unpark(ctx context.Context) error {
+	r.queue.until = nil
+	return errors.Join(r.place.unpark(ctx), r.repeat(ctx))
 }
 
 // fresh adds new events to the queue.
@@ -124,13 +123,12 @@ func (r *killRun) fresh(ctx context.Context) error {
 	return nil
 }
 
-// repeat delivers every event once more, after its end.
-func (r *killRun) repeat(ctx context.Context) error {
+// repeat has every event delivered once more, after its end.
+func (r *killRun) repeat(context.Context) error {
 	for _, e := range r.events {
 		r.queue.add(e, e.repeat())
 	}
-	_, err := r.queue.work(ctx, "")
-	return err
+	return nil
 }
 
 // judge counts the effects, and compares what each delivery was told with what is there.

@@ -42,6 +42,9 @@ type queue struct {
 	kills    int
 	workers  int
 	until    func(kill.Answer) bool // whether an error is the last word on a delivery
+
+	// then is what is done when nothing is left, one after another: they may add messages.
+	then []func(context.Context) error
 }
 
 // add has an event delivered.
@@ -52,8 +55,8 @@ func (q *queue) add(e *event, call kill.Call) {
 // redelivery is how long a message waits that was not acknowledged.
 const redelivery = 20 * time.Millisecond
 
-// work has one worker process handle all that is not acknowledged. With a point, it is killed there, and otherwise it ends when
-// nothing is left. killed says whether it came to the point.
+// work has one worker process handle all that is not acknowledged, and what comes then. With a point, it is killed there; it ends
+// when nothing is left. killed says whether it came to the point.
 func (q *queue) work(ctx context.Context, point string) (killed bool, err error) {
 	q.workers++
 	q.job.Name = fmt.Sprintf("worker %d", q.workers)
@@ -67,7 +70,15 @@ func (q *queue) work(ctx context.Context, point string) (killed bool, err error)
 	again := time.NewTicker(redelivery)
 	defer again.Stop()
 	var refused []*message
-	for len(q.pending()) > 0 {
+	for {
+		if len(q.pending()) == 0 {
+			if len(q.then) == 0 {
+				return false, p.end()
+			}
+			if err := q.next(ctx, p); err != nil {
+				return false, errors.Join(err, p.kill(nil))
+			}
+		}
 		select {
 		case <-again.C:
 			if err := q.deliver(p, refused...); err != nil {
@@ -90,7 +101,16 @@ func (q *queue) work(ctx context.Context, point string) (killed bool, err error)
 			}
 		}
 	}
-	return false, p.end()
+}
+
+// next does the next thing that is to be done when nothing is left.
+func (q *queue) next(ctx context.Context, p *process) error {
+	do := q.then[0]
+	q.then = q.then[1:]
+	if err := do(ctx); err != nil {
+		return err
+	}
+	return q.deliver(p, q.pending()...)
 }
 
 // pending are the messages without an acknowledgement.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -18,9 +19,8 @@ import (
 
 var killOnly = flag.String("kill", "", "in TestKillMatrix, only the cells whose names contain this")
 
-const (
-	cellsAtOnce = 12 // most of a lease's cell is waiting for the leases of the dead
-)
+// cellsAtOnce is more than there are processors: most of a lease's cell is waiting for the leases of the dead.
+const cellsAtOnce = 12
 
 // A worker process is killed at each point of the engine, in both modes, on every engine, and another one goes on with what was
 // not acknowledged. No effect is doubled, none is lost, and a repeat is told what the first was.
@@ -49,8 +49,16 @@ func TestKillMatrix(t *testing.T) {
 		assert.NoError(t, c.err, c.name())
 		assert.Equal(t, killsPerCell, c.kills, "%s: kills", c.name())
 	}
-	fmt.Print(killTable(points, cells))
+	table := killTable(points, cells)
+	fmt.Print(table)
+	if name := os.Getenv(killsVariable); name != "" {
+		require.NoError(t, os.WriteFile(name, []byte(table), 0o600))
+	}
 }
+
+// killsVariable names a file that the matrix is written to, for who runs the tests: go test shows what a test prints only where
+// one fails.
+const killsVariable = "IDEMGEN_KILL_MATRIX"
 
 // killCells are the cells of the matrix on the servers that are there.
 func killCells(points []kill.Point) (cells []*killCell) {
