@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/idemgen/idemgen/runtime/internal/driver"
+	"github.com/idemgen/idemgen/runtime/internal/point"
 	"github.com/idemgen/idemgen/runtime/store"
 )
 
@@ -42,7 +43,9 @@ func (h *Handler[Tx, E, R]) Do(ctx context.Context, e E) (result R, err error) {
 		result, err = h.deliver(ctx, claim, &d, h.running(e))
 	}
 	if d.committed {
+		point.At(point.BeforeHooks)
 		callAll(context.WithoutCancel(ctx), d.hook.fns)
+		point.At(point.AfterHooks)
 	}
 	return result, err
 }
@@ -106,6 +109,7 @@ func (h *Handler[Tx, E, R]) deliver(ctx context.Context, claim store.Claim, d *d
 			}
 			return result, err
 		}
+		point.At(point.BeforeRetry)
 		d.retries++
 		d.outcome = ""
 	}
@@ -133,18 +137,22 @@ func (h *Handler[Tx, E, R]) attempt(ctx context.Context, claim store.Claim, d *d
 // once is an attempt on a session.
 func (h *Handler[Tx, E, R]) once(ctx context.Context, s driver.Session[Tx], claim store.Claim, d *delivery, inside body[Tx, R]) (result R, next step, err error) {
 	d.leased = 0
+	point.At(point.BeforeClaim)
 	claimed, err := s.Claim(ctx, claim, d.wait(ctx, h.spec.InFlight))
 	switch {
 	case err != nil && h.guard.driver.Classify(err) != driver.Locked:
 		return h.unclaimed(ctx, d, "claim", err)
 	case claimed:
+		point.At(point.Claimed)
 		d.fence = 1
 		return inside(ctx, s, claim, d)
 	}
 	// A locked database can still be read, and has the answer if the key is done.
 	locked := err
 
+	point.At(point.BeforeLookup)
 	row, err := s.Lookup(ctx, claim.Handler, claim.Key)
+	point.At(point.LookedUp)
 	switch {
 	case err != nil && !errors.Is(err, store.ErrNotFound):
 		return h.unclaimed(ctx, d, "look-up", err)
@@ -173,11 +181,13 @@ func (h *Handler[Tx, E, R]) once(ctx context.Context, s driver.Session[Tx], clai
 		return h.repeat(row, claim, d)
 	}
 
+	point.At(point.BeforeTakeOver)
 	claimed, err = s.TakeOver(ctx, claim, row.Owner, d.wait(ctx, h.spec.InFlight))
 	switch {
 	case err != nil:
 		return h.unclaimed(ctx, d, "take-over", err)
 	case claimed:
+		point.At(point.TakenOver)
 		d.fence = row.Fence + 1
 		return inside(ctx, s, claim, d)
 	default:
@@ -277,7 +287,9 @@ func (h *Handler[Tx, E, R]) running(e E) body[Tx, R] {
 func (h *Handler[Tx, E, R]) execute(ctx context.Context, s driver.Session[Tx], e E, claim store.Claim, d *delivery) (result R, next step, err error) {
 	var none R
 	d.run()
+	point.At(point.BeforeHandler)
 	result, err = h.call(ctx, s, e, d)
+	point.At(point.AfterHandler)
 	if err != nil {
 		d.outcome = OutcomeError
 		next = h.undone(err)
@@ -293,9 +305,11 @@ func (h *Handler[Tx, E, R]) execute(ctx context.Context, s driver.Session[Tx], e
 	if err != nil {
 		return none, ended, h.fail(d, err)
 	}
+	point.At(point.Encoded)
 	if err := s.Commit(ctx, completion); err != nil {
 		return h.uncommitted(d, result, err)
 	}
+	point.At(point.Committed)
 	d.ran()
 	return result, ended, nil
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/idemgen/idemgen/runtime/internal/driver"
+	"github.com/idemgen/idemgen/runtime/internal/point"
 	"github.com/idemgen/idemgen/runtime/store"
 )
 
@@ -54,6 +55,7 @@ func (h *Handler[Tx, E, R]) InTx(ctx context.Context, tx Tx, e E) (result R, err
 		return result, err
 	}
 	cause := err
+	point.At(point.BeforeFailure)
 	result, _, err = h.join(ctx, tx, h.failure(claim, &d, cause), &d, h.recording)
 	return h.recorded(&d, result, cause, err)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/idemgen/idemgen/runtime/internal/driver"
+	"github.com/idemgen/idemgen/runtime/internal/point"
 )
 
 // The defaults of the janitor's options.
@@ -154,7 +155,9 @@ const sweepTries = 10
 // batches deletes batch after batch until one is not full.
 func (j *Janitor) batches(ctx context.Context, s *Sweep) error {
 	for tries := 0; ; {
+		point.At(point.BeforeSweep)
 		n, err := j.sweep.Sweep(ctx, j.batch)
+		point.At(point.Swept)
 		switch {
 		case err == nil:
 			tries = 0

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/idemgen/idemgen/runtime/internal/driver"
+	"github.com/idemgen/idemgen/runtime/internal/point"
 	"github.com/idemgen/idemgen/runtime/store"
 )
 
@@ -143,6 +144,7 @@ func (l *Lease[E, R]) Mark(ctx context.Context, e E, r R) error {
 	h, _, err := l.acquire(ctx, claim, &d)
 	if h != nil || d.outcome == OutcomeDuplicate {
 		// Whether the stored result of an earlier one can be returned does not matter here.
+		point.At(point.Marked)
 		return nil
 	}
 	return err

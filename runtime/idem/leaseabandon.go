@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/idemgen/idemgen/runtime/internal/driver"
+	"github.com/idemgen/idemgen/runtime/internal/point"
 	"github.com/idemgen/idemgen/runtime/store"
 )
 
@@ -64,7 +65,9 @@ func (l *Lease[E, R]) forestall(ctx context.Context, p *pending) (bool, error) {
 // release gives the lease back, whatever became of ctx. If it cannot be within bound, it ends by itself.
 func (l *Lease[E, R]) release(ctx context.Context, h store.Holder, bound time.Duration) {
 	l.insist(ctx, bound, func(ctx context.Context) error {
+		point.At(point.BeforeRelease)
 		_, err := l.keys.Release(ctx, h)
+		point.At(point.Released)
 		return err
 	})
 }

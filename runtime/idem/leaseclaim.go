@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/idemgen/idemgen/runtime/internal/driver"
+	"github.com/idemgen/idemgen/runtime/internal/point"
 	"github.com/idemgen/idemgen/runtime/store"
 )
 
@@ -45,6 +46,7 @@ func (l *Lease[E, R]) acquire(ctx context.Context, claim store.Claim, d *deliver
 		if err != nil {
 			return nil, result, l.inProgress(d, err)
 		}
+		point.At(point.BeforeRetry)
 		d.outcome = ""
 	}
 }
@@ -56,6 +58,7 @@ func (l *Lease[E, R]) try(ctx context.Context, claim store.Claim, d *delivery) (
 	var p *pending
 	if d.leased <= 0 {
 		p = ask(claim, nil, d)
+		point.At(point.BeforeClaim)
 		claimed, err := again(ctx, l.classify, d, func() (bool, error) {
 			return l.keys.Claim(ctx, claim, d.wait(ctx, l.spec.InFlight))
 		})
@@ -64,6 +67,7 @@ func (l *Lease[E, R]) try(ctx context.Context, claim store.Claim, d *delivery) (
 			next, err = l.unclaimed(ctx, p, d, "claim", err)
 			return nil, result, next, err
 		case claimed:
+			point.At(point.Claimed)
 			return &p.held, result, ended, nil
 		}
 		// A locked database can still be read, and has the answer if the key is done.
@@ -71,7 +75,9 @@ func (l *Lease[E, R]) try(ctx context.Context, claim store.Claim, d *delivery) (
 	}
 	d.leased = 0
 
+	point.At(point.BeforeLookup)
 	row, err := l.look(ctx, claim, d)
+	point.At(point.LookedUp)
 	switch {
 	case err != nil && !errors.Is(err, store.ErrNotFound):
 		next, err = l.unclaimed(ctx, p, d, "look-up", err)
@@ -165,6 +171,7 @@ func (l *Lease[E, R]) takeOver(ctx context.Context, row store.Row, claim store.C
 		return l.park(ctx, row, claim, d)
 	}
 	p := ask(claim, &row, d)
+	point.At(point.BeforeTakeOver)
 	claimed, err := again(ctx, l.classify, d, func() (bool, error) {
 		return l.keys.TakeOver(ctx, claim, row.Owner, d.wait(ctx, l.spec.InFlight))
 	})
@@ -173,6 +180,7 @@ func (l *Lease[E, R]) takeOver(ctx context.Context, row store.Row, claim store.C
 		next, err := l.unclaimed(ctx, p, d, "take-over", err)
 		return nil, next, err
 	case claimed:
+		point.At(point.TakenOver)
 		return &p.held, ended, nil
 	}
 	// A rival took over first, or its owner was late; or the row has become this delivery's before the answer.
@@ -195,6 +203,7 @@ func (l *Lease[E, R]) park(ctx context.Context, row store.Row, claim store.Claim
 	}
 	bounded, cancel := context.WithTimeout(ctx, max(time.Until(d.until), 0)+lookGrace)
 	defer cancel()
+	point.At(point.BeforeParking)
 	parked, err := l.keys.Park(bounded, store.Holder{Handler: claim.Handler, Key: claim.Key, Owner: row.Owner, Fence: row.Fence})
 	switch {
 	case err != nil:
@@ -204,6 +213,7 @@ func (l *Lease[E, R]) park(ctx context.Context, row store.Row, claim store.Claim
 		// Its owner was late, and renewed or ended it.
 		return nil, unclaimed, nil
 	}
+	point.At(point.Parked)
 	return nil, ended, l.fail(d, ErrParked)
 }
 
@@ -214,7 +224,9 @@ func (l *Lease[E, R]) refresh(ctx context.Context, h *held, d *delivery) error {
 	for n := 0; time.Since(h.sent) >= l.spec.Lease/3; n++ {
 		sent := time.Now()
 		bounded, cancel := context.WithTimeout(ctx, l.spec.Lease/3)
+		point.At(point.BeforeRenewal)
 		renewed, err := l.keys.Renew(bounded, h.Holder, l.spec.Lease)
+		point.At(point.Renewed)
 		cancel()
 		switch {
 		case err == nil && renewed:

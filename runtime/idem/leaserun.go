@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/idemgen/idemgen/runtime/internal/driver"
+	"github.com/idemgen/idemgen/runtime/internal/point"
 	"github.com/idemgen/idemgen/runtime/store"
 )
 
@@ -34,6 +35,7 @@ func (l *Lease[E, R]) hold(ctx context.Context, e E, h held, d *delivery) (resul
 	// The effect has taken place: whatever became of ctx, and of a result that cannot be stored, the row has to say so. If
 	// the lease seems to be lost, owner and fence decide whether it is.
 	data, unstored := l.encode(ctx, h, result)
+	point.At(point.Encoded)
 	settled, err := l.finish(ctx, store.End{Holder: h.Holder, State: store.Done, Result: data, Window: l.window})
 	switch {
 	case errors.Is(err, ErrLeaseLost):
@@ -63,7 +65,9 @@ func (l *Lease[E, R]) call(ctx, running context.Context, e E, h held, d *deliver
 	}()
 	// There is no commit that something could be done after.
 	hook := &commitHook{run: newRun(&l.spec, e, d), outer: hookOf(ctx), closed: true}
+	point.At(point.BeforeHandler)
 	result, err = l.run(context.WithValue(running, hookKey{}, hook), e)
+	point.At(point.AfterHandler)
 	if err != nil && isPermanent(err) && running.Err() == nil {
 		permanent = &FailedError{Failure: failureText(err), Err: err}
 	}
@@ -86,8 +90,10 @@ func (l *Lease[E, R]) encode(ctx context.Context, h held, result R) (data []byte
 
 // record writes the permanent failure of a run.
 func (l *Lease[E, R]) record(ctx context.Context, h held, d *delivery, f *FailedError) error {
+	point.At(point.BeforeFailure)
 	_, err := l.finish(ctx, store.End{Holder: h.Holder, State: store.Failed, Failure: f.Failure, Window: l.window})
 	if err == nil {
+		point.At(point.FailureRecorded)
 		return l.failed(d, f)
 	}
 	d.outcome = OutcomeError
@@ -132,11 +138,13 @@ func (l *Lease[E, R]) finish(ctx context.Context, end store.End) (settled bool, 
 func (l *Lease[E, R]) finishOnce(ctx context.Context, end store.End) (settled, final bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, finishTry)
 	defer cancel()
+	point.At(point.BeforeFinish)
 	done, err := l.keys.Finish(ctx, end)
 	switch {
 	case err != nil:
 		return false, false, err
 	case done:
+		point.At(point.Finished)
 		return false, true, nil
 	}
 	// Either the lease is another's, or an earlier try, or an earlier execution of this one, was not answered.
@@ -207,7 +215,9 @@ func (l *Lease[E, R]) renew(own context.Context, h held, watch *time.Timer, lose
 			return
 		}
 		bounded, cancel := context.WithDeadline(own, earlier(until, sent.Add(lease/3)))
+		point.At(point.BeforeRenewal)
 		renewed, err := l.keys.Renew(bounded, h.Holder, lease)
+		point.At(point.Renewed)
 		cancel()
 		switch {
 		case err != nil:

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/idemgen/idemgen/runtime/internal/driver"
+	"github.com/idemgen/idemgen/runtime/internal/point"
 	"github.com/idemgen/idemgen/runtime/store"
 )
 
@@ -28,9 +29,11 @@ func (h *Handler[Tx, E, R]) Mark(ctx context.Context, e E, r R) error {
 		if err != nil {
 			return none, ended, h.fail(d, err)
 		}
+		point.At(point.MarkClaimed)
 		if err := s.Commit(ctx, completion); err != nil {
 			return h.uncommitted(d, none, err)
 		}
+		point.At(point.Marked)
 		return none, ended, nil
 	})
 	if d.outcome == OutcomeDuplicate {

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/idemgen/idemgen/runtime/internal/driver"
+	"github.com/idemgen/idemgen/runtime/internal/point"
 	"github.com/idemgen/idemgen/runtime/store"
 )
 
@@ -93,6 +94,7 @@ func (h *Handler[Tx, E, R]) failed(d *delivery, f *FailedError) error {
 func (h *Handler[Tx, E, R]) record(ctx context.Context, claim store.Claim, d *delivery, cause error) (R, error) {
 	// The in-flight time and the retries begin anew: what the handler has used up is not the record's.
 	d.until, d.runs = time.Time{}, 0
+	point.At(point.BeforeFailure)
 	result, err := h.deliver(ctx, h.failure(claim, d, cause), d, h.recording)
 	return h.recorded(d, result, cause, err)
 }
@@ -107,9 +109,11 @@ func (h *Handler[Tx, E, R]) failure(claim store.Claim, d *delivery, cause error)
 // recording is all that is done in the transaction of a failure's claim.
 func (h *Handler[Tx, E, R]) recording(ctx context.Context, s driver.Session[Tx], _ store.Claim, d *delivery) (none R, _ step, _ error) {
 	d.run()
+	point.At(point.FailureClaimed)
 	if err := s.Commit(ctx, nil); err != nil {
 		return h.uncommitted(d, none, err)
 	}
+	point.At(point.FailureRecorded)
 	return none, ended, h.failed(d, d.failure)
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/idemgen/idemgen/runtime/internal/driver"
+	"github.com/idemgen/idemgen/runtime/internal/point"
 	"github.com/idemgen/idemgen/runtime/store"
 )
 
@@ -35,7 +36,9 @@ func (h *Handler[Tx, E, R]) settle(ctx context.Context, claim store.Claim, d *de
 	}
 	var none R
 	for n := 0; ; n++ {
+		point.At(point.BeforeQuestion)
 		became, row, err := h.ask(ctx, claim)
+		point.At(point.Answered)
 		switch became {
 		case committed:
 			if d.failure != nil {
@@ -74,6 +77,7 @@ func (h *Handler[Tx, E, R]) ask(ctx context.Context, claim store.Claim) (became 
 		return untold, row, err
 	}
 	claimed, err := s.Claim(ctx, again, waitUntil(ctx, time.Now().Add(h.guard.settings.inFlightTimeout)))
+	point.At(point.Asked)
 	switch {
 	case err != nil && h.guard.driver.Classify(err) != driver.Locked:
 		return untold, row, err

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/idemgen/idemgen/runtime/internal/driver"
+	"github.com/idemgen/idemgen/runtime/internal/point"
 	"github.com/idemgen/idemgen/runtime/internal/sqltx"
 	"github.com/idemgen/idemgen/runtime/store"
 )
@@ -66,6 +67,7 @@ func (s *session) rollback() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), driver.EndTimeout)
 	defer cancel()
+	point.At(point.BeforeRollback)
 	err := sql.ErrTxDone
 	if s.tx != nil {
 		// Not on the connection: where that turns out to be bad, database/sql would wait for the end of the transaction.
@@ -77,6 +79,7 @@ func (s *session) rollback() error {
 	}
 	s.reading = false
 	s.broken = s.broken || err != nil
+	point.At(point.RolledBack)
 	return err
 }
 
@@ -139,6 +142,7 @@ func (s *session) Commit(ctx context.Context, c *store.Completion) error {
 			return &driver.CommitError{Fate: driver.Lost, Err: errors.New("the claim is gone")}
 		}
 	}
+	point.At(point.BeforeCommit)
 	_, err := s.tx.ExecContext(ctx, commit)
 	if err == nil {
 		s.end()

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/idemgen/idemgen/runtime/internal/driver"
+	"github.com/idemgen/idemgen/runtime/internal/point"
 	"github.com/idemgen/idemgen/runtime/store"
 )
 
@@ -42,11 +43,12 @@ func (s *joined) Begin(ctx context.Context) error {
 	if err := s.back(ctx); err != nil {
 		return err
 	}
-	point := "idemgen_" + strconv.FormatUint(points.Add(1), 10)
-	if _, err := s.outer.Exec(ctx, "savepoint "+point); err != nil {
+	name := "idemgen_" + strconv.FormatUint(points.Add(1), 10)
+	if _, err := s.outer.Exec(ctx, "savepoint "+name); err != nil {
 		return err
 	}
-	s.point = point
+	s.point = name
+	point.At(point.SavepointSet)
 	return nil
 }
 
@@ -58,12 +60,14 @@ func (s *joined) back(ctx context.Context) error {
 	}
 	ctx, cancel := driver.Detach(ctx)
 	defer cancel()
+	point.At(point.BeforeSavepointRollback)
 	_, err := s.outer.Exec(ctx, "rollback to savepoint "+s.point+"; release savepoint "+s.point)
 	s.point = ""
 	if err != nil && !errors.Is(err, pgx.ErrTxClosed) {
 		// The first error tells more than the second.
 		_ = s.outer.Conn().Close(ctx)
 	}
+	point.At(point.SavepointRolledBack)
 	return err
 }
 
@@ -146,6 +150,7 @@ func (s *joined) Commit(ctx context.Context, c *store.Completion) error {
 			return &driver.CommitError{Fate: driver.Lost, Err: errors.New("the claim is gone")}
 		}
 	}
+	point.At(point.BeforeSavepointRelease)
 	if _, err := s.outer.Exec(ctx, "release savepoint "+s.point); err != nil {
 		if driver.NoSavepointState(driver.SQLState(err)) {
 			return &driver.CommitError{Fate: driver.Lost, Err: err}
@@ -153,6 +158,7 @@ func (s *joined) Commit(ctx context.Context, c *store.Completion) error {
 		return err
 	}
 	s.point = ""
+	point.At(point.SavepointReleased)
 	return nil
 }
 

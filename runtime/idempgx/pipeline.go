@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/idemgen/idemgen/runtime/internal/driver"
+	"github.com/idemgen/idemgen/runtime/internal/point"
 )
 
 // The wait for a rival is bounded by lock_timeout, for the claim alone: the handler's statements have the user's value
@@ -92,6 +93,9 @@ func (p *ending) send(ctx context.Context, queue func(*pgx.Batch)) (pgconn.Comma
 		b.Queue("commit")
 	}
 
+	if p.commit {
+		point.At(point.BeforeCommit)
+	}
 	tags, err := readTags(p.session.conn.SendBatch(ctx, b), b.Len())
 	if p.commit {
 		last := b.Len() - 1

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/idemgen/idemgen/runtime/internal/driver"
+	"github.com/idemgen/idemgen/runtime/internal/point"
 	"github.com/idemgen/idemgen/runtime/store"
 )
 
@@ -146,6 +147,7 @@ func (s *session) complete(ctx context.Context, end *ending, c *store.Completion
 }
 
 func (s *session) commitNative(ctx context.Context) error {
+	point.At(point.BeforeCommit)
 	if err := s.tx.native.Commit(ctx); err != nil {
 		return s.commitError(err, true)
 	}
@@ -197,11 +199,13 @@ func fatal(err *pgconn.PgError) bool {
 func (s *session) Close(ctx context.Context) {
 	s.state.closed.Store(true)
 	if s.open {
+		point.At(point.BeforeRollback)
 		ctx, cancel := driver.Detach(ctx)
 		// An error closes the connection, and with it the server rolls back. For a transaction that is closed it is
 		// the error, and nothing is sent.
 		_ = s.tx.native.Rollback(ctx)
 		cancel()
+		point.At(point.RolledBack)
 	}
 	s.conn.Release()
 }

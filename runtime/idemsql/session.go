@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/idemgen/idemgen/runtime/internal/driver"
+	"github.com/idemgen/idemgen/runtime/internal/point"
 	"github.com/idemgen/idemgen/runtime/internal/sqltx"
 	"github.com/idemgen/idemgen/runtime/store"
 )
@@ -83,7 +84,9 @@ func (s *session) rollback() error {
 	if s.tx == nil {
 		return nil
 	}
+	point.At(point.BeforeRollback)
 	err := s.end((*sql.Tx).Rollback)
+	point.At(point.RolledBack)
 	if errors.Is(err, sql.ErrTxDone) || s.db.engine.rolledBack(err) {
 		return nil
 	}
@@ -151,6 +154,7 @@ func (s *session) Commit(ctx context.Context, c *store.Completion) error {
 			return &driver.CommitError{Fate: driver.Lost, Err: errors.New("the claim is gone")}
 		}
 	}
+	point.At(point.BeforeCommit)
 	return s.db.engine.commit(ctx, s)
 }
 

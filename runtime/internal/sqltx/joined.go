@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/idemgen/idemgen/runtime/internal/driver"
+	"github.com/idemgen/idemgen/runtime/internal/point"
 	"github.com/idemgen/idemgen/runtime/store"
 )
 
@@ -51,6 +52,7 @@ func (s *Joined[DB]) Begin(ctx context.Context) error {
 		return err
 	}
 	s.inside = true
+	point.At(point.SavepointSet)
 	return nil
 }
 
@@ -63,6 +65,7 @@ func (s *Joined[DB]) back(ctx context.Context) error {
 	s.inside = false
 	ctx, cancel := driver.Detach(ctx)
 	defer cancel()
+	point.At(point.BeforeSavepointRollback)
 	_, err := s.Handle.ExecContext(ctx, "ROLLBACK TO SAVEPOINT "+s.Point)
 	if err == nil {
 		_, err = s.Handle.ExecContext(ctx, "RELEASE SAVEPOINT "+s.Point)
@@ -71,6 +74,7 @@ func (s *Joined[DB]) back(ctx context.Context) error {
 		// The first error tells more than the second, which is the transaction's end.
 		_ = s.Handle.Rollback()
 	}
+	point.At(point.SavepointRolledBack)
 	return err
 }
 
@@ -124,6 +128,7 @@ func (s *Joined[DB]) Commit(ctx context.Context, c *store.Completion) error {
 			return &driver.CommitError{Fate: driver.Lost, Err: errors.New("the claim is gone")}
 		}
 	}
+	point.At(point.BeforeSavepointRelease)
 	if _, err := s.Handle.ExecContext(ctx, "RELEASE SAVEPOINT "+s.Point); err != nil {
 		if s.Engine.NoPoint(err) {
 			return &driver.CommitError{Fate: driver.Lost, Err: err}
@@ -131,6 +136,7 @@ func (s *Joined[DB]) Commit(ctx context.Context, c *store.Completion) error {
 		return s.unreleased(err)
 	}
 	s.inside = false
+	point.At(point.SavepointReleased)
 	return nil
 }
 

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"sync/atomic"
+
+	"github.com/idemgen/idemgen/testdata/e2e/kill"
+)
+
+// wires are the points between client and server: what has been sent when a connection comes to one. The store's statements
+// begin with their names, where they travel as texts.
+var wires = map[string][][]byte{
+	"claim-sent":  {[]byte("-- name: Claim :")},
+	"commit-sent": commits,
+	"finish-sent": {[]byte("-- name: Finish :")},
+}
+
+// commits are COMMIT as it is sent: PostgreSQL, "Message Formats", Query and Parse; MariaDB, "COM_QUERY".
+var commits = [][]byte{[]byte("commit\x00"), []byte("\x03COMMIT")}
+
+func isIn(message []byte, texts [][]byte) bool {
+	for _, text := range texts {
+		if bytes.Contains(message, text) {
+			return true
+		}
+	}
+	return false
+}
+
+// stop is where the connections are to stop, as the engine does at its own points.
+type stop struct {
+	point  string
+	texts  [][]byte // nil for a point that is not on the wire
+	number int64
+	passed atomic.Int64
+}
+
+func newStop(text string) (*stop, error) {
+	name, number, numbered := strings.Cut(text, ":")
+	s := &stop{point: name, texts: wires[name], number: 1}
+	if !numbered {
+		return s, nil
+	}
+	var err error
+	s.number, err = strconv.ParseInt(number, 10, 64)
+	return s, err
+}
+
+// sent stops for good, if this is the message to stop after.
+func (s *stop) sent(message []byte) {
+	if !isIn(message, s.texts) || s.passed.Add(1) != s.number {
+		return
+	}
+	if _, err := fmt.Fprintln(os.Stdout, kill.AtPoint+s.point); err != nil {
+		os.Exit(1)
+	}
+	select {}
+}
+
+// network makes connections that stop, and that lose COMMITs.
+type network struct {
+	stop *stop
+	lose int64
+	lost atomic.Int64
+}
+
+func (n *network) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	conn, err := (&net.Dialer{}).DialContext(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	return &wire{Conn: conn, network: n}, nil
+}
+
+// wire is a connection to a server. It has no TLS.
+type wire struct {
+	net.Conn
+	network *network
+	dead    atomic.Bool
+}
+
+var errDead = errors.New("the network is gone")
+
+// Write passes on what is sent. Every second COMMIT that is to be lost does not arrive; of the others only the answer does not.
+func (w *wire) Write(message []byte) (int, error) {
+	if isIn(message, commits) {
+		if n := w.network.lost.Add(1); n <= w.network.lose {
+			w.dead.Store(true)
+			if n%2 == 0 {
+				return len(message), w.Close()
+			}
+		}
+	}
+	n, err := w.Conn.Write(message)
+	if err == nil {
+		w.network.stop.sent(message)
+	}
+	return n, err
+}
+
+// Read also drops what arrives after the connection's death: it may have waited for that before.
+func (w *wire) Read(b []byte) (int, error) {
+	n, err := w.Conn.Read(b)
+	if w.dead.Load() {
+		return 0, errDead
+	}
+	return n, err
+}
