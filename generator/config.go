@@ -30,6 +30,8 @@ type Config struct {
 	// Tags are build tags as for go build -tags.
 	Tags string
 	Mode Mode
+	// Replays has Generate write a test for each handler that has none yet: one that the user fills in, and that is the user's.
+	Replays bool
 	// Env is the environment of the go command; nil means the process's own.
 	Env []string
 	// Progress, if set, is told the name of each stage as it begins. It is called from Run's goroutine.
@@ -41,6 +43,7 @@ type Result struct {
 	Handlers []HandlerInfo // by package path, then position
 	Written  []string      // absolute paths of the files written, in order
 	Removed  []string      // absolute paths of the files and folders removed, in order
+	Kept     []string      // absolute paths of the files with tests that were there already, by package
 	Changes  []Change      // of a Check: empty where everything is up to date
 	// RuntimeGet is the command that adds the runtime to the user's module, ready to print; empty where it is there.
 	// With several modules it is one line for each.

@@ -70,6 +70,14 @@ func (r *run) stages(ctx context.Context) error {
 	if err := r.faults(err); err != nil {
 		return err
 	}
+	var tests []output.File
+	if r.cfg.Replays && r.cfg.Mode == Generate {
+		tests, err = r.replays(program.Packages)
+		if err != nil {
+			return err
+		}
+		files = append(files, tests...)
+	}
 	plan, err := output.Make(files, append(orphans, program.Orphans...), &r.diags)
 	if err := r.faults(err); err != nil {
 		return err
@@ -84,6 +92,10 @@ func (r *run) stages(ctx context.Context) error {
 	r.result.Written, r.result.Removed, err = plan.Apply(ctx)
 	if err == nil && len(r.result.Written) > 0 {
 		for _, note := range program.Notes {
+			r.result.Notes = append(r.result.Notes, diag.Relative(note, r.dir))
+		}
+		for _, test := range tests {
+			note := test.Path + " is yours: fill in what its tests cannot know, they fail until then"
 			r.result.Notes = append(r.result.Notes, diag.Relative(note, r.dir))
 		}
 	}

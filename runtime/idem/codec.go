@@ -5,9 +5,9 @@ import "encoding/json"
 // Codec turns results into bytes and back. It must read what it has written for as long as a window lasts, over deploys
 // too. It may compress or encrypt. A Codec is used by many goroutines at once.
 type Codec interface {
-	// Encode returns v's bytes. v is a handler's result.
+	// Encode returns v's bytes. v is a handler's result; of a protobuf message it is the message's bytes, a []byte.
 	Encode(v any) ([]byte, error)
-	// Decode reads bytes into v, a pointer to a zero result.
+	// Decode reads bytes into v, a pointer to a zero result, or to a nil []byte.
 	Decode(data []byte, v any) error
 }
 

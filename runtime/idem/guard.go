@@ -29,5 +29,5 @@ func NewGuard[Tx any](open func(driver.Config) (driver.Driver[Tx], error), opts 
 	if err != nil {
 		return &Guard[Tx]{settings: s, err: err}
 	}
-	return &Guard[Tx]{driver: d, settings: s}
+	return &Guard[Tx]{driver: faulty(d, &s), settings: s}
 }

@@ -44,6 +44,8 @@ func NewHandler[Tx, E, R any](g *Guard[Tx], spec Spec[E], run func(context.Conte
 	if h.err != nil {
 		return h
 	}
+	h.run = disturbed(g, run)
+	h.guard = g.encoding(spec.Codec)
 	_, none := any(*new(R)).(struct{})
 	h.hasResult = !none
 	h.window = spec.window()

@@ -51,6 +51,8 @@ func NewLease[Tx, E, R any](g *Guard[Tx], spec Spec[E], run func(context.Context
 	if l.err != nil {
 		return l
 	}
+	l.run = disturbedLease(g, run)
+	l.settings = &g.encoding(spec.Codec).settings
 	l.keys, l.classify, l.diagnose = g.driver.Keys(), g.driver.Classify, g.diagnose
 	_, none := any(*new(R)).(struct{})
 	l.hasResult = !none

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/idemgen/idemgen/runtime/internal/driver"
+	"github.com/idemgen/idemgen/runtime/internal/fault"
 )
 
 // The defaults of the options.
@@ -34,6 +35,7 @@ type settings struct {
 	codec           Codec
 	observer        Observer
 	shadow          bool
+	faults          *fault.Plan // nil in every program; see WithFaults
 }
 
 func newSettings(opts []Option) (settings, error) {

@@ -81,6 +81,9 @@ type Spec[E any] struct {
 	// Fingerprint builds the value that must not differ between two deliveries of one key, with a
 	// [FingerprintBuilder]. Nil for none.
 	Fingerprint func(E) string
+	// Codec is for results that are not for the guard's codec to encode, protobuf messages; see [MessageCodec]. The guard's codec
+	// is given its bytes, a []byte, in the result's place, unless that is JSON. Nil for none.
+	Codec Codec
 	// Attempt is the queue's delivery count, for the [Observer] alone. Nil for none.
 	Attempt func(E) int
 }

@@ -11,4 +11,7 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib"
 	_ "github.com/oklog/ulid/v2"
 	_ "github.com/shopspring/decimal"
+	_ "google.golang.org/protobuf/proto"
+	_ "google.golang.org/protobuf/types/known/structpb"
+	_ "google.golang.org/protobuf/types/known/timestamppb"
 )

@@ -9,6 +9,7 @@ require (
 	github.com/jackc/pgx/v5 v5.13.0
 	github.com/oklog/ulid/v2 v2.1.1
 	github.com/shopspring/decimal v1.4.0
+	google.golang.org/protobuf v1.36.11
 )
 
 require (

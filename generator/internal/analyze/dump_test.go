@@ -97,6 +97,9 @@ func dumpHandler(b *strings.Builder, pkg *model.Package, h *model.Handler) {
 	}
 	if h.Result != nil {
 		b.WriteString(" -> " + text(h.Result))
+		if h.Message {
+			b.WriteString(" by protobuf")
+		}
 	}
 	fmt.Fprintf(b, "\n    %s\n", h.Shape)
 	for _, part := range h.Key {

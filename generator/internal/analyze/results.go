@@ -50,6 +50,10 @@ func (h *handler) result(v *types.Var) {
 			"if it is the handler's result, return a struct or a named type", "%s returns (bool, error): whether to retry, it seems", h.Source)
 		return
 	}
+	if isMessage(t) {
+		h.Result, h.Message = t, true
+		return
+	}
 	w := resultWalk{h: h}
 	if fault := w.walk(t, w.name(deref(t)), false); fault != nil {
 		h.fail(pos, fault.code, fault.mend, "the result of %s would not survive being stored: %s", h.Source, fault.why)
@@ -93,8 +97,12 @@ func (w *resultWalk) walk(t types.Type, path string, addressable bool) *refusal 
 		return lost(path[:min(len(path), 60)]+"…", "is too deep to follow", "give a type on the way to it MarshalJSON and UnmarshalJSON")
 	}
 	if hasProto(t) {
-		return &refusal{codeResultProto, path + " is a protobuf message, and those are not supported yet as results",
-			"return a struct of your own with what a repeat needs"}
+		if path == w.name(t) {
+			return &refusal{codeResultProto, path + " is a protobuf message, and not returned by a pointer to it alone",
+				"return (*" + w.name(deref(t)) + ", error), which protobuf encodes, or a struct of your own with what a repeat needs"}
+		}
+		return &refusal{codeResultProto, path + " is a protobuf message inside of another type, which would be stored as JSON",
+			"return the message itself, which protobuf encodes, or a struct of your own with what a repeat needs"}
 	}
 	if done, no := w.marshallers(t, path, addressable); done || no != nil {
 		return no
@@ -310,6 +318,23 @@ func empty(t types.Type) bool {
 	default:
 		return false
 	}
+}
+
+// isMessage says that t is a pointer to a protobuf message itself, so that it is a proto.Message.
+func isMessage(t types.Type) bool {
+	ptr, ok := types.Unalias(t).(*types.Pointer)
+	if !ok || types.IsInterface(ptr.Elem()) {
+		return false
+	}
+	// A promoted one would be the message of a part alone.
+	obj, index, _ := types.LookupFieldOrMethod(t, false, nil, "ProtoReflect")
+	fn, ok := obj.(*types.Func)
+	if !ok || len(index) > 1 || fn.Signature().Params().Len() != 0 || fn.Signature().Results().Len() != 1 {
+		return false
+	}
+	named, ok := types.Unalias(fn.Signature().Results().At(0).Type()).(*types.Named)
+	return ok && named.Obj().Name() == "Message" && named.Obj().Pkg() != nil &&
+		named.Obj().Pkg().Path() == "google.golang.org/protobuf/reflect/protoreflect"
 }
 
 // hasProto says that t, or what it points to, is a protobuf message.

@@ -37,7 +37,7 @@ var analyzeMeanings = []Meaning{
 	{"IDEM246", "a tag has no effect: no handler takes its struct, or it is in a list or map, or in a field that is tagged itself"},
 
 	{"IDEM260", "a handler's result would not come back from JSON as it was"},
-	{"IDEM261", "a handler's result is a protobuf message, which is not supported yet"},
+	{"IDEM261", "a handler's result holds a protobuf message, and is not a pointer to one"},
 
 	{"IDEM280", "a name that would be generated is taken in the package"},
 	{"IDEM281", "two generated names are the same"},

@@ -25,6 +25,7 @@ const (
 	pgxPath     = "github.com/jackc/pgx/v5"
 	pgxpoolPath = pgxPath + "/pgxpool"
 	sqlPath     = "database/sql"
+	protoPath   = "google.golang.org/protobuf/proto"
 )
 
 func bug(format string, args ...any) error {

@@ -2,6 +2,7 @@ package gocode
 
 import (
 	"fmt"
+	"go/types"
 	"strconv"
 	"strings"
 	"time"
@@ -40,6 +41,9 @@ func (f *file) spec(g *model.Group, h *model.Handler) error {
 		}
 		fields = append(fields, field("Fingerprint", fingerprint))
 	}
+	if h.Message {
+		fields = append(fields, field("Codec", f.messageCodec(h)))
+	}
 	if h.Attempt != nil {
 		fields = append(fields, field("Attempt", f.attemptFunc(h)))
 	}
@@ -51,6 +55,13 @@ func (f *file) spec(g *model.Group, h *model.Handler) error {
 		jen.Var().Id(spec).Op("=").Add(f.idem("Spec")).Types(f.eventType(h)).
 			Add(list("{", "}", false, fields...)))
 	return nil
+}
+
+// messageCodec is protobuf's codec for R. It is deterministic for those who compare rows; nothing of ours does.
+func (f *file) messageCodec(h *model.Handler) *jen.Statement {
+	message := types.Unalias(h.Result).(*types.Pointer).Elem()
+	marshal := f.name(protoPath, "proto", "MarshalOptions").Values(jen.Id("Deterministic").Op(":").True()).Dot("Marshal")
+	return f.idem("MessageCodec").Types(f.typ(message)).Call(marshal, f.name(protoPath, "proto", "Unmarshal"))
 }
 
 func field(name string, value jen.Code) *jen.Statement { return jen.Id(name).Op(":").Add(value) }

@@ -101,6 +101,8 @@ type Handler struct {
 	Args string
 	// Result is R; nil for a handler that returns only an error.
 	Result types.Type
+	// Message says that R is a pointer to a protobuf message, which protobuf encodes.
+	Message bool
 
 	Window   time.Duration // 0 with Forever
 	Forever  bool

@@ -274,3 +274,25 @@ func TestAFileTwiceIsABug(t *testing.T) {
 	_, err := Make([]File{{Path: "/x/a.go"}, {Path: "/x/a.go"}}, nil, new(diag.List))
 	require.ErrorContains(t, err, "bug in idemgen")
 }
+
+// What is written once is the user's: nothing that is there is changed or complained about, be it a folder or a dead link.
+func TestOnce(t *testing.T) {
+	t.Parallel()
+	dir := tree(t, map[string]string{"theirs_test.go": "package orders\n", "empty_test.go": "", "folder_test.go/file": "a\n"})
+	require.NoError(t, os.Symlink("nowhere", filepath.Join(dir, "dead_test.go")))
+	var files []File
+	for _, name := range []string{"theirs_test.go", "empty_test.go", "folder_test.go", "dead_test.go", "new_test.go"} {
+		files = append(files, File{Path: filepath.Join(dir, name), Data: []byte("package other\n"), Once: true})
+	}
+	var diags diag.List
+	p, err := Make(files, nil, &diags)
+	require.NoError(t, err)
+	require.Zero(t, diags.Len())
+	written, _, err := p.Apply(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, []string{filepath.Join(dir, "new_test.go")}, written)
+	require.NoError(t, os.Remove(filepath.Join(dir, "dead_test.go")))
+	assert.Equal(t, map[string]string{
+		"theirs_test.go": "package orders\n", "empty_test.go": "", "folder_test.go/file": "a\n", "new_test.go": "package other\n",
+	}, read(t, dir))
+}

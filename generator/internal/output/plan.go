@@ -44,6 +44,8 @@ type File struct {
 	Path  string // absolute
 	Data  []byte
 	Order Order
+	// Once says that the file is written where there is nothing of its name, and is nobody's business of ours after that.
+	Once bool
 }
 
 // A Plan is what has to be done to a disk.
@@ -106,6 +108,9 @@ func (p *Plan) folder(dir string) {
 func (p *Plan) compare(f File, diags *diag.List) error {
 	w := write{File: f, target: f.Path, perm: newFile}
 	info, err := os.Lstat(f.Path)
+	if err == nil && f.Once {
+		return nil
+	}
 	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
 		w.target, err = filepath.EvalSymlinks(f.Path)
 		if errors.Is(err, fs.ErrNotExist) {

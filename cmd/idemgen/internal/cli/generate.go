@@ -12,16 +12,22 @@ import (
 
 func (a *app) generateCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "generate [-C dir] [-tags list] [packages]",
+		Use:   "generate [-C dir] [-tags list] [-tests] [packages]",
 		Short: "Write what is missing or out of date (the default command)",
 		Long: `Generate writes idem_gen.go and idemdb/ for the packages, by default the one in
 the current folder. It prints one line per file written or removed, and nothing
 where all is as it should be. Either everything is written, or, where anything is
-wrong with the input, nothing.`,
+wrong with the input, nothing.
+
+With -tests each handler that has none yet gets a test, in idem_test.go, that
+delivers its events as a bad queue does. What it cannot know is left to be filled
+in, and until then it fails. A test file that is there is yours: it is never
+changed, and never counts in check.`,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.generate(cmd.Context(), args) },
 		ValidArgsFunction: completePackages,
 	}
 	a.packageFlags(cmd)
+	a.testsFlag(cmd)
 	return cmd
 }
 
@@ -33,6 +39,9 @@ func (a *app) generate(ctx context.Context, patterns []string) error {
 			return err
 		}
 		if err := a.printLines("removed ", result.Removed); err != nil {
+			return err
+		}
+		if err := a.printLines("kept ", result.Kept); err != nil {
 			return err
 		}
 	}
@@ -52,7 +61,7 @@ func (a *app) run(ctx context.Context, mode generator.Mode, patterns []string) (
 	p := newProgress(a.stderr)
 	defer p.end()
 	return generator.Run(ctx, generator.Config{
-		Dir: a.dir, Patterns: patterns, Tags: a.tags, Mode: mode, Progress: p.report,
+		Dir: a.dir, Patterns: patterns, Tags: a.tags, Mode: mode, Replays: a.tests, Progress: p.report,
 	})
 }
 

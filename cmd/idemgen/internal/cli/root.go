@@ -16,7 +16,7 @@ idemgen wrote are ever replaced or removed. go.mod is left alone.`
 // rootCommand builds the whole command. Without a subcommand it is generate.
 func (a *app) rootCommand() *cobra.Command {
 	root := &cobra.Command{
-		Use:               "idemgen [generate] [-C dir] [-tags list] [packages]",
+		Use:               "idemgen [generate] [-C dir] [-tags list] [-tests] [packages]",
 		Short:             "Generate idempotent wrappers for annotated handlers",
 		Long:              rootLong,
 		Args:              a.bareArgs,
@@ -27,6 +27,7 @@ func (a *app) rootCommand() *cobra.Command {
 		TraverseChildren:  true, // idemgen -C dir check, as people know it from the go command
 	}
 	a.packageFlags(root)
+	a.testsFlag(root)
 	root.AddCommand(a.generateCommand(), a.checkCommand(), a.listCommand(), a.versionCommand())
 	root.SetHelpCommand(a.helpCommand())
 	root.SetHelpFunc(a.printHelp)
@@ -39,6 +40,11 @@ func (a *app) rootCommand() *cobra.Command {
 func (a *app) packageFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVarP(&a.dir, "C", "C", "", "work in `dir`: packages and printed paths are relative to it")
 	cmd.Flags().StringVar(&a.tags, "tags", "", "comma-separated `list` of build tags to load the packages with")
+}
+
+// testsFlag adds the flag of what writes.
+func (a *app) testsFlag(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&a.tests, "tests", false, "also write a test for each handler that has none, to be filled in")
 }
 
 // bareArgs refuses a misspelt command where bare idemgen would take it for a package. A package is written ./dir or by

@@ -38,6 +38,7 @@ type app struct {
 	stdout, stderr io.Writer
 	dir            string
 	tags           string
+	tests          bool
 	json           bool
 }
 
