@@ -2,8 +2,8 @@
 //
 // What could not be tested is listed at the end, and it is a failure if IDEMGEN_REQUIRE (a comma-separated list) names
 // it. Tests add to that list by appending "name: reason" to the file that IDEMGEN_LEFT_OUT names. The tests start the
-// servers that they need (see testdata/e2e/pgtest); this command starts none. The matrix of promises and drivers, which the
-// end-to-end tests write to the file that IDEMGEN_MATRIX names, is shown too.
+// servers that they need (see testdata/e2e/pgtest); this command starts none. The tables that the end-to-end tests write,
+// of promises and drivers and of killed workers, are shown too.
 package main
 
 import (
@@ -34,14 +34,21 @@ func run(ctx context.Context, out io.Writer) (err error) {
 	}
 	defer func() { err = firstError(err, list.remove()) }()
 
-	cells, err := newMatrix()
+	reports, err := newReports()
+	env := []string{leftOutEnv + "=" + list.file, "GOWORK=off"}
+	for _, r := range reports {
+		env = append(env, r.env+"="+r.file)
+		defer func() { err = firstError(err, r.remove()) }()
+	}
 	if err != nil {
 		return err
 	}
-	defer func() { err = firstError(err, cells.remove()) }()
 
-	failed := testModules(ctx, []string{leftOutEnv + "=" + list.file, matrixEnv + "=" + cells.file, "GOWORK=off"}, out)
-	merr := cells.print(out)
+	failed := testModules(ctx, env, out)
+	var missing error
+	for _, r := range reports {
+		missing = errors.Join(missing, r.print(out))
+	}
 	if err := list.print(out); err != nil {
 		return err
 	}
@@ -51,7 +58,7 @@ func run(ctx context.Context, out io.Writer) (err error) {
 	if failed > 0 {
 		return fmt.Errorf("%d of %d commands failed", failed, len(modules)*len(commands))
 	}
-	return errors.Join(merr, list.missing(os.Getenv(requireEnv)))
+	return errors.Join(missing, list.missing(os.Getenv(requireEnv)))
 }
 
 func firstError(err, then error) error {

@@ -22,18 +22,6 @@ var commands = [][]string{
 
 // testModules runs all commands in all modules, whatever fails, and returns how many did.
 func testModules(ctx context.Context, env []string, out io.Writer) (failed int) {
-	matrix, err := newKills()
-	if err != nil {
-		_, _ = fmt.Fprintln(out, "== kill matrix:", err)
-		return 1
-	}
-	defer func() {
-		if err := matrix.print(out); err != nil {
-			failed++
-			_, _ = fmt.Fprintln(out, "== kill matrix:", err)
-		}
-	}()
-	env = append(env, killsEnv+"="+matrix.file)
 	for _, module := range modules {
 		for _, command := range commands {
 			if ctx.Err() != nil {
