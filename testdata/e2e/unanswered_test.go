@@ -111,7 +111,7 @@ func parkedCharge(then charge, reached chan<- struct{}, letGo <-chan struct{}) c
 type charge = func(context.Context, events.OrderPlaced) (events.Receipt, error)
 
 // parkedOrder says each time that it is there, and goes on when it is let go.
-func parkedOrder(then placing, reached chan<- struct{}, letGo <-chan struct{}) placing {
+func parkedOrder(then placeBody, reached chan<- struct{}, letGo <-chan struct{}) placeBody {
 	return func(ctx context.Context, tx Tx, e events.OrderPlaced) (events.Receipt, error) {
 		r, err := then(ctx, tx, e)
 		reached <- struct{}{}
@@ -120,4 +120,4 @@ func parkedOrder(then placing, reached chan<- struct{}, letGo <-chan struct{}) p
 	}
 }
 
-type placing = func(context.Context, Tx, events.OrderPlaced) (events.Receipt, error)
+type placeBody = func(context.Context, Tx, events.OrderPlaced) (events.Receipt, error)
