@@ -15,31 +15,34 @@ import (
 
 	"github.com/idemgen/idemgen/testdata/e2e/events"
 	"github.com/idemgen/idemgen/testdata/e2e/liteshop"
+	"github.com/idemgen/idemgen/testdata/e2e/myshop"
 	"github.com/idemgen/idemgen/testdata/e2e/pgxshop"
 	"github.com/idemgen/idemgen/testdata/e2e/stdshop"
 )
 
 type (
-	placing  = idemtest.Handler[events.OrderPlaced, events.Receipt]
-	auditing = idemtest.Handler[events.OrderPlaced, struct{}]
-	rushing  = idemtest.Handler[*events.OrderPlaced, *events.Receipt]
+	orders = idemtest.Handler[events.OrderPlaced, events.Receipt]
+	audits = idemtest.Handler[events.OrderPlaced, struct{}]
+	rushes = idemtest.Handler[*events.OrderPlaced, *events.Receipt]
 )
 
 // workers make handlers as a worker process does, with what the shop's handlers do.
 type workers struct {
-	place  func(...idem.Option) placing
-	audit  func(...idem.Option) auditing
-	rush   func(...idem.Option) rushing
-	charge func(...idem.Option) placing
-	wire   func(...idem.Option) auditing
+	place  func(...idem.Option) orders
+	audit  func(...idem.Option) audits
+	rush   func(...idem.Option) rushes
+	charge func(...idem.Option) orders
+	wire   func(...idem.Option) audits
 }
 
 func (s *shop) workers() workers {
-	switch {
-	case s.pool != nil:
+	switch s.code {
+	case "pgx":
 		return s.pgxWorkers()
-	case s.postgres:
+	case "std":
 		return s.stdWorkers()
+	case "my":
+		return s.myWorkers()
 	default:
 		return s.liteWorkers()
 	}
@@ -58,19 +61,19 @@ func (s *shop) pgxWorkers() workers {
 		},
 	}
 	return workers{
-		place: func(opts ...idem.Option) placing {
+		place: func(opts ...idem.Option) orders {
 			return pgxshop.NewIdempotentService(service, s.pool, opts...).PlaceOrderHandler()
 		},
-		audit: func(opts ...idem.Option) auditing {
+		audit: func(opts ...idem.Option) audits {
 			return pgxshop.NewIdempotentService(service, s.pool, opts...).AuditOrderHandler()
 		},
-		rush: func(opts ...idem.Option) rushing {
+		rush: func(opts ...idem.Option) rushes {
 			return pgxshop.NewIdempotentService(service, s.pool, opts...).RushOrderHandler()
 		},
-		charge: func(opts ...idem.Option) placing {
+		charge: func(opts ...idem.Option) orders {
 			return pgxshop.NewIdempotentCards(&s.cards, s.pool, opts...).ChargeHandler()
 		},
-		wire: func(opts ...idem.Option) auditing {
+		wire: func(opts ...idem.Option) audits {
 			return pgxshop.NewIdempotentCards(&s.cards, s.pool, opts...).WireHandler()
 		},
 	}
@@ -79,19 +82,19 @@ func (s *shop) pgxWorkers() workers {
 func (s *shop) stdWorkers() workers {
 	service := &stdshop.Service{OnPlaceOrder: s.placeSQL, OnAuditOrder: s.auditSQL, OnRushOrder: s.rushSQL}
 	return workers{
-		place: func(opts ...idem.Option) placing {
+		place: func(opts ...idem.Option) orders {
 			return stdshop.NewIdempotentService(service, s.db, opts...).PlaceOrderHandler()
 		},
-		audit: func(opts ...idem.Option) auditing {
+		audit: func(opts ...idem.Option) audits {
 			return stdshop.NewIdempotentService(service, s.db, opts...).AuditOrderHandler()
 		},
-		rush: func(opts ...idem.Option) rushing {
+		rush: func(opts ...idem.Option) rushes {
 			return stdshop.NewIdempotentService(service, s.db, opts...).RushOrderHandler()
 		},
-		charge: func(opts ...idem.Option) placing {
+		charge: func(opts ...idem.Option) orders {
 			return stdshop.NewIdempotentCards(&s.cards, s.db, opts...).ChargeHandler()
 		},
-		wire: func(opts ...idem.Option) auditing {
+		wire: func(opts ...idem.Option) audits {
 			return stdshop.NewIdempotentCards(&s.cards, s.db, opts...).WireHandler()
 		},
 	}
@@ -100,20 +103,41 @@ func (s *shop) stdWorkers() workers {
 func (s *shop) liteWorkers() workers {
 	service := &liteshop.Service{OnPlaceOrder: s.placeSQL, OnAuditOrder: s.auditSQL, OnRushOrder: s.rushSQL}
 	return workers{
-		place: func(opts ...idem.Option) placing {
+		place: func(opts ...idem.Option) orders {
 			return liteshop.NewIdempotentService(service, s.db, opts...).PlaceOrderHandler()
 		},
-		audit: func(opts ...idem.Option) auditing {
+		audit: func(opts ...idem.Option) audits {
 			return liteshop.NewIdempotentService(service, s.db, opts...).AuditOrderHandler()
 		},
-		rush: func(opts ...idem.Option) rushing {
+		rush: func(opts ...idem.Option) rushes {
 			return liteshop.NewIdempotentService(service, s.db, opts...).RushOrderHandler()
 		},
-		charge: func(opts ...idem.Option) placing {
+		charge: func(opts ...idem.Option) orders {
 			return liteshop.NewIdempotentCards(&s.cards, s.db, opts...).ChargeHandler()
 		},
-		wire: func(opts ...idem.Option) auditing {
+		wire: func(opts ...idem.Option) audits {
 			return liteshop.NewIdempotentCards(&s.cards, s.db, opts...).WireHandler()
+		},
+	}
+}
+
+func (s *shop) myWorkers() workers {
+	service := &myshop.Service{OnPlaceOrder: s.placeSQL, OnAuditOrder: s.auditSQL, OnRushOrder: s.rushSQL}
+	return workers{
+		place: func(opts ...idem.Option) orders {
+			return myshop.NewIdempotentService(service, s.db, opts...).PlaceOrderHandler()
+		},
+		audit: func(opts ...idem.Option) audits {
+			return myshop.NewIdempotentService(service, s.db, opts...).AuditOrderHandler()
+		},
+		rush: func(opts ...idem.Option) rushes {
+			return myshop.NewIdempotentService(service, s.db, opts...).RushOrderHandler()
+		},
+		charge: func(opts ...idem.Option) orders {
+			return myshop.NewIdempotentCards(&s.cards, s.db, opts...).ChargeHandler()
+		},
+		wire: func(opts ...idem.Option) audits {
+			return myshop.NewIdempotentCards(&s.cards, s.db, opts...).WireHandler()
 		},
 	}
 }
