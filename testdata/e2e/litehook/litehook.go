@@ -109,7 +109,7 @@ func (c *Connector) Driver() driver.Driver { return c.way.driver }
 func (c *Connector) Connect(context.Context) (driver.Conn, error) {
 	inner, err := c.Driver().Open(c.dsn)
 	if err != nil {
-		return nil, err
+		return nil, c.outcome(err) // a new connection begins with statements of the DSN's
 	}
 	full, ok := inner.(fullConn)
 	if !ok {
