@@ -171,7 +171,13 @@ func (c *nameCheck) wrappers() {
 		c.take(g.Name, "type", pos, mend)
 		c.take(g.Constructor, "constructor", pos, mend)
 		for _, h := range g.Handlers {
-			c.take(names.Spec(typeNameOf(g), h.Method), "variable", h.Pos, "rename it, or the handler: generated names follow from that")
+			const mend = "rename it, or the handler: generated names follow from that"
+			if !h.Bare {
+				c.take(names.Spec(typeNameOf(g), h.Method), "variable", h.Pos, mend)
+			}
+			if h.Transition != nil {
+				c.take(names.Transition(typeNameOf(g), h.Method), "variable", h.Pos, mend)
+			}
 		}
 	}
 }

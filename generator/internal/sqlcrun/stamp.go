@@ -36,6 +36,11 @@ func Stamp(in *sqlcode.Files, out []sqlcode.File) string {
 			h.Write(f.Data)
 		}
 	}
+	for _, f := range in.UserSchema {
+		text := bytes.ReplaceAll(f.Text, []byte("\r\n"), []byte("\n"))
+		fmt.Fprintf(h, "schema %d\n", len(text))
+		h.Write(text)
+	}
 	return hex.EncodeToString(h.Sum(nil))
 }
 

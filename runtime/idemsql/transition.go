@@ -1,0 +1,118 @@
+package idemsql
+
+import (
+	"context"
+	"database/sql"
+	sqldriver "database/sql/driver"
+	"errors"
+	"time"
+
+	"github.com/idemgen/idemgen/runtime/internal/driver"
+	"github.com/idemgen/idemgen/runtime/store"
+)
+
+var _ driver.Transitions[*sql.Tx, DBTX] = (*database)(nil)
+
+// shortestWait keeps an UPDATE that is not to wait within a bound too.
+const shortestWait = time.Millisecond
+
+// Update leaves the transaction to the database: a statement without BEGIN is one.
+func (d *database) Update(ctx context.Context, wait time.Duration, update func(context.Context, DBTX) (int64, error)) (int64, error) {
+	bounded, cancel := driver.BoundWait(ctx, max(wait, shortestWait))
+	defer cancel()
+	n, err := update(bounded, d.db)
+	if err != nil && !answered(err) && !errors.Is(err, sqldriver.ErrBadConn) {
+		return n, &driver.CommitError{Fate: driver.Unknown, Err: err}
+	}
+	return n, driver.WaitError(ctx, bounded, err)
+}
+
+// answered says that an error is the database's, and that it goes on after that.
+func answered(err error) bool {
+	state := driver.SQLState(err)
+	return state != "" && !driver.CommitUnknownState(state) || primaryCode(err) != 0
+}
+
+func (d *database) Look(ctx context.Context, look func(context.Context, DBTX) error) error {
+	return look(ctx, d.db)
+}
+
+func (d *database) AcquireTransition(ctx context.Context) (driver.TransitionSession[*sql.Tx, DBTX], error) {
+	conn, err := d.db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return moving{session: &session{db: d, conn: conn}}, nil
+}
+
+// moving is a session whose transaction begins with an UPDATE rather than with a claim. There is no claim whose completion
+// would find the transaction gone, so a savepoint behind the UPDATE takes its place: it goes with the transaction.
+type moving struct{ *session }
+
+// begun begins the transaction and runs the UPDATE in it.
+func (s moving) begun(ctx context.Context, wait time.Duration, update func(context.Context, DBTX) (int64, error)) (int64, error) {
+	if err := s.begin(ctx); err != nil {
+		return 0, err
+	}
+	return s.db.engine.claim(ctx, s.session, waiting{wait, func(ctx context.Context) (int64, error) { return update(ctx, s.tx) }})
+}
+
+func (s moving) Update(ctx context.Context, wait time.Duration, update func(context.Context, DBTX) (int64, error)) (int64, error) {
+	n, err := s.begun(ctx, wait, update)
+	if err != nil || n != 1 {
+		return n, err
+	}
+	_, err = s.tx.ExecContext(ctx, setPoint)
+	return n, err
+}
+
+func (s moving) Look(ctx context.Context, look func(context.Context, DBTX) error) error {
+	if err := s.rollback(); err != nil {
+		return err
+	}
+	return look(ctx, s.conn)
+}
+
+func (s moving) Commit(ctx context.Context, _ *store.Completion) error {
+	bounded, cancel := driver.Detach(ctx)
+	defer cancel()
+	_, err := s.tx.ExecContext(bounded, releasePoint)
+	switch {
+	case err == nil:
+		return s.session.Commit(ctx, nil)
+	case errors.Is(err, sql.ErrTxDone):
+		return &driver.CommitError{Fate: driver.Lost, Err: err}
+	case driver.SQLState(err) == abortedState:
+		return &driver.CommitError{Fate: driver.Aborted, Err: err}
+	case s.db.engine.noPoint(err):
+		return &driver.CommitError{Fate: driver.Lost, Err: err}
+	case errors.Is(err, sqldriver.ErrBadConn):
+		return errors.Join(errors.New("the connection was closed under the handler, or has rows that it left open"), err)
+	default:
+		return err
+	}
+}
+
+func (d *database) JoinTransition(tx *sql.Tx) (driver.TransitionSession[*sql.Tx, DBTX], error) {
+	if tx == nil {
+		return nil, errors.New("idemsql: the transaction is nil")
+	}
+	return movingIn{&joined{session: session{db: d, tx: tx}}}, nil
+}
+
+// movingIn is a savepoint in a transaction of the caller's, for an UPDATE.
+type movingIn struct{ *joined }
+
+func (s movingIn) Update(ctx context.Context, wait time.Duration, update func(context.Context, DBTX) (int64, error)) (int64, error) {
+	if err := s.Begin(ctx); err != nil {
+		return 0, err
+	}
+	return s.db.engine.claim(ctx, &s.session, waiting{wait, func(ctx context.Context) (int64, error) { return update(ctx, s.tx) }})
+}
+
+func (s movingIn) Look(ctx context.Context, look func(context.Context, DBTX) error) error {
+	if err := s.back(ctx); err != nil {
+		return err
+	}
+	return look(ctx, s.tx)
+}
