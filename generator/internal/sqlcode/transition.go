@@ -157,4 +157,3 @@ func Arg(column string) string {
 	}
 	return arg
 }
-
