@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/idemgen/idemgen/runtime/internal/driver"
+	"github.com/idemgen/idemgen/runtime/internal/sqltx"
 	"github.com/idemgen/idemgen/runtime/store"
 )
 
@@ -49,20 +50,21 @@ func (d *database) AcquireTransition(ctx context.Context) (driver.TransitionSess
 // would find the transaction gone, so a savepoint behind the UPDATE takes its place: it goes with the transaction.
 type moving struct{ *session }
 
-// begun begins the transaction and runs the UPDATE in it.
-func (s moving) begun(ctx context.Context, wait time.Duration, update func(context.Context, DBTX) (int64, error)) (int64, error) {
+// The mark of the transaction.
+const (
+	setMark     = "SAVEPOINT idemgen"
+	releaseMark = "RELEASE SAVEPOINT idemgen"
+)
+
+func (s moving) Update(ctx context.Context, wait time.Duration, update func(context.Context, DBTX) (int64, error)) (int64, error) {
 	if err := s.begin(ctx); err != nil {
 		return 0, err
 	}
-	return s.db.engine.claim(ctx, s.session, waiting{wait, func(ctx context.Context) (int64, error) { return update(ctx, s.tx) }})
-}
-
-func (s moving) Update(ctx context.Context, wait time.Duration, update func(context.Context, DBTX) (int64, error)) (int64, error) {
-	n, err := s.begun(ctx, wait, update)
+	n, err := s.db.engine.Update(ctx, s.tx, sqltx.Waiting{Wait: wait, Run: func(ctx context.Context) (int64, error) { return update(ctx, s.tx) }})
 	if err != nil || n != 1 {
 		return n, err
 	}
-	_, err = s.tx.ExecContext(ctx, setPoint)
+	_, err = s.tx.ExecContext(ctx, setMark)
 	return n, err
 }
 
@@ -76,15 +78,15 @@ func (s moving) Look(ctx context.Context, look func(context.Context, DBTX) error
 func (s moving) Commit(ctx context.Context, _ *store.Completion) error {
 	bounded, cancel := driver.Detach(ctx)
 	defer cancel()
-	_, err := s.tx.ExecContext(bounded, releasePoint)
+	_, err := s.tx.ExecContext(bounded, releaseMark)
 	switch {
 	case err == nil:
 		return s.session.Commit(ctx, nil)
 	case errors.Is(err, sql.ErrTxDone):
 		return &driver.CommitError{Fate: driver.Lost, Err: err}
-	case driver.SQLState(err) == abortedState:
+	case s.db.engine.Aborted(err):
 		return &driver.CommitError{Fate: driver.Aborted, Err: err}
-	case s.db.engine.noPoint(err):
+	case s.db.engine.NoPoint(err):
 		return &driver.CommitError{Fate: driver.Lost, Err: err}
 	case errors.Is(err, sqldriver.ErrBadConn):
 		return errors.Join(errors.New("the connection was closed under the handler, or has rows that it left open"), err)
@@ -97,22 +99,5 @@ func (d *database) JoinTransition(tx *sql.Tx) (driver.TransitionSession[*sql.Tx,
 	if tx == nil {
 		return nil, errors.New("idemsql: the transaction is nil")
 	}
-	return movingIn{&joined{session: session{db: d, tx: tx}}}, nil
-}
-
-// movingIn is a savepoint in a transaction of the caller's, for an UPDATE.
-type movingIn struct{ *joined }
-
-func (s movingIn) Update(ctx context.Context, wait time.Duration, update func(context.Context, DBTX) (int64, error)) (int64, error) {
-	if err := s.Begin(ctx); err != nil {
-		return 0, err
-	}
-	return s.db.engine.claim(ctx, &s.session, waiting{wait, func(ctx context.Context) (int64, error) { return update(ctx, s.tx) }})
-}
-
-func (s movingIn) Look(ctx context.Context, look func(context.Context, DBTX) error) error {
-	if err := s.back(ctx); err != nil {
-		return err
-	}
-	return look(ctx, s.tx)
+	return d.joined(tx), nil
 }

@@ -60,8 +60,8 @@ func texts(all []string) *jen.Statement {
 
 // dbType is what the statements of a store run on.
 func (f *file) dbType() *jen.Statement {
-	path, name := f.driverPackage()
-	return f.name(path, name, "DBTX")
+	name := driverName(f.pkg.Store)
+	return f.name(runtimePath+"/"+name, name, "DBTX")
 }
 
 // rowFunc is the function that builds the row's identity, as a key is built.

@@ -53,7 +53,7 @@ func transitions(s *model.Store, f *model.QueryFile) (File, error) {
 	}
 	values := statements{Package: f.Package}
 	for _, tr := range f.Transitions {
-		values.Transitions = append(values.Transitions, spelled(s.Engine, tr))
+		values.Transitions = append(values.Transitions, spelled(s, tr))
 	}
 	var b bytes.Buffer
 	if err := t.Execute(&b, values); err != nil {
@@ -63,30 +63,30 @@ func transitions(s *model.Store, f *model.QueryFile) (File, error) {
 }
 
 // spelled spells a transition for an engine.
-func spelled(engine string, t *model.Transition) change {
+func spelled(s *model.Store, t *model.Transition) change {
 	c := change{
 		Query: t.Query, Text: inComment(t),
-		Table: identifier(engine, t.Table), Column: identifier(engine, t.Column), To: literal(engine, t.To), Unique: t.Unique,
+		Table: identifier(s, t.Table), Column: identifier(s, t.Column), To: literal(s.Engine, t.To), Unique: t.Unique,
 	}
 	if t.Schema != "" {
-		c.Table = identifier(engine, t.Schema) + "." + c.Table
+		c.Table = identifier(s, t.Schema) + "." + c.Table
 	}
 	var from []string
-	for _, s := range t.From {
-		from = append(from, literal(engine, s))
+	for _, state := range t.From {
+		from = append(from, literal(s.Engine, state))
 	}
 	c.From = strings.Join(from, ", ")
 	if t.Version != "" {
-		c.Version = identifier(engine, t.Version)
+		c.Version = identifier(s, t.Version)
 	}
 	for _, v := range t.Set {
-		c.Set = append(c.Set, assignment{identifier(engine, v.Column), Arg(v.Column)})
+		c.Set = append(c.Set, assignment{identifier(s, v.Column), Arg(v.Column)})
 	}
 	for _, v := range t.Row {
-		c.Row = append(c.Row, assignment{identifier(engine, v.Column), Arg(v.Column)})
+		c.Row = append(c.Row, assignment{identifier(s, v.Column), Arg(v.Column)})
 	}
 	if t.Expect != nil {
-		c.Expect = &assignment{identifier(engine, t.Expect.Column), Arg(t.Expect.Column)}
+		c.Expect = &assignment{identifier(s, t.Expect.Column), Arg(t.Expect.Column)}
 	}
 	return c
 }
@@ -117,14 +117,11 @@ func literal(engine, s string) string {
 }
 
 // identifier is a name as a statement spells it: quoted where it has to be.
-func identifier(engine, name string) string {
-	if plain(name) && !slices.Contains(reserved[engine], name) {
+func identifier(st *model.Store, name string) string {
+	if plain(name) && !slices.Contains(reserved[st.Engine], name) {
 		return name
 	}
-	if engine == "mysql" {
-		return "`" + strings.ReplaceAll(name, "`", "``") + "`"
-	}
-	return quote(name)
+	return quote(st, name)
 }
 
 // plain says that a name consists of lower-case letters, digits and underscores, and does not begin with a digit.
