@@ -169,6 +169,8 @@ func Read(engine string, files []model.SchemaFile) (*Schema, error) {
 	switch engine {
 	case "postgresql":
 		return readPostgreSQL(files)
+	case "mysql":
+		return readMySQL(files)
 	case "sqlite":
 		return readSQLite(files)
 	}

@@ -168,9 +168,51 @@ CREATE TABLE w (a TEXT, b BLOB, PRIMARY KEY (b, a)) WITHOUT ROWID;
 	assert.Equal(t, "is not allowed by CHECK (status IN ('a', 'b'))", why)
 }
 
+func TestMySQL(t *testing.T) {
+	t.Parallel()
+	s := read(t, "mysql", `
+CREATE TABLE orders (
+  id BIGINT UNSIGNED AUTO_INCREMENT PRIMARY KEY,
+  ref VARCHAR(36) NOT NULL UNIQUE,
+  status ENUM('a', 'b') NOT NULL DEFAULT 'a',
+  other VARCHAR(3) NOT NULL CHECK (other IN ('a', 'b')),
+  free VARCHAR(3) CHECK (free <> 'a') NOT ENFORCED,
+  v INT NOT NULL,
+  g INT AS (v + 1),
+  bin VARBINARY(10),
+  b TEXT,
+  CONSTRAINT pair CHECK (b = 'a' OR v > 3),
+  UNIQUE KEY two (ref, v)
+);
+CREATE VIEW seen AS SELECT 1;
+ALTER TABLE orders ADD COLUMN late VARCHAR(9), ADD UNIQUE INDEX l (late), MODIFY b VARCHAR(2);
+CREATE UNIQUE INDEX e ON orders (v);
+DROP INDEX e ON orders;
+`)
+	o := s.Table("", "orders")
+	require.NotNil(t, o)
+	assert.Equal(t, "a b", held(o.Column("status", true), "a", "b", "c"))
+	assert.Equal(t, "a b", held(o.Column("other", true), "a", "b", "c"))
+	assert.Equal(t, "a b c", held(o.Column("free", true), "a", "b", "c"))
+	assert.Equal(t, "a b c", held(o.Column("b", true), "a", "b", "c", "long"))
+	assert.True(t, o.Covered([]string{"id"}))
+	assert.True(t, o.Covered([]string{"ref"}))
+	assert.True(t, o.Covered([]string{"late"}))
+	assert.False(t, o.Covered([]string{"v"}))
+	assert.True(t, o.Column("id", true).NotNull)
+	assert.True(t, o.Column("g", true).Generated)
+	assert.Equal(t, Integer, o.Column("V", true).Class)
+	assert.Equal(t, Other, o.Column("bin", true).Class)
+	assert.Equal(t, View, s.Table("", "seen").Kind)
+	why, _ := o.Column("status", true).Holds("c")
+	assert.Equal(t, "is not a label of the enum", why)
+	why, _ = o.Column("other", true).Holds("c")
+	assert.Equal(t, "is not allowed by CHECK (other IN ('a','b'))", strings.ReplaceAll(why, "`", ""))
+}
+
 func TestFaults(t *testing.T) {
 	t.Parallel()
-	for engine, line := range map[string]int{"postgresql": 2, "sqlite": 0} {
+	for engine, line := range map[string]int{"postgresql": 2, "mysql": 2, "sqlite": 0} {
 		_, err := Read(engine, []model.SchemaFile{{Path: "x.sql", Text: []byte("CREATE TABLE a (id int);\nCREATE TABEL b (id int);\n")}})
 		var fault *Error
 		require.ErrorAs(t, err, &fault, engine)
