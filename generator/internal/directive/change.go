@@ -132,7 +132,7 @@ func (p *argParser) bareName() lexeme {
 	at, rest := p.next, p.text[p.next:]
 	end := len(rest)
 	for i, r := range rest {
-		if unicode.IsSpace(r) || r == '|' || r == '"' || r == '`' || i > 0 && strings.HasPrefix(rest[i:], "->") {
+		if unicode.IsSpace(r) || r == '|' || r == '"' || r == '`' || i > 0 && rest[i-1] != '-' && strings.HasPrefix(rest[i:], "->") {
 			end = i
 			break
 		}

@@ -32,7 +32,9 @@ func parse(s spelling, pos token.Position, diags *diag.List) (*Directive, *verb)
 		change = p.change()
 	}
 	p.parse()
-	p.missing(pos)
+	if v.change == noChange || change != nil { // else what is missing may be in what has been diagnosed
+		p.missing(pos)
+	}
 	if diags.Len() > before {
 		return nil, v
 	}

@@ -92,6 +92,9 @@ func (f *file) wrapperDoc(h *model.Handler) string {
 	}
 	text := fmt.Sprintf("%s runs %s once for each %s%s.",
 		h.Method, link(strings.Split(h.Source, ".")...), keyDoc(h.Key), within)
+	if h.NoBody {
+		text = fmt.Sprintf("%s takes effect once for each %s%s.", h.Method, keyDoc(h.Key), within)
+	}
 	mismatch := fmt.Sprintf("with another %s is [%s.ErrPayloadMismatch].",
 		labels(h.Fingerprint, ", ", " or "), f.importName(idemPath, "idem"))
 	switch {

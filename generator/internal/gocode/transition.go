@@ -268,13 +268,13 @@ func (f *file) transitionDoc(g *model.Group, h *model.Handler) string {
 	if !h.Bare {
 		subject = "The first run"
 	}
-	text := fmt.Sprintf("%s moves %s of %s from %s to %s", subject, t.Text(), keyDoc(parts), enumerated(t.From, " or "), t.To)
+	text := fmt.Sprintf("%s moves %s of %s from %s to %s", subject, t.Text(), keyDoc(parts), enumerated(t.From), word(t.To))
 	if h.Bare && !h.NoBody {
 		text += fmt.Sprintf(", and runs %s in the same transaction", link(strings.Split(h.Source, ".")...))
 	}
 	text += "."
 	if h.Bare {
-		text += fmt.Sprintf(" A row that is %s already makes a repeat, of which nothing comes: two events that ask for that are one to it.", enumerated(t.Past, " or "))
+		text += fmt.Sprintf(" A row that is %s already makes a repeat, of which nothing comes: two events that ask for that are one to it.", enumerated(t.Past))
 	}
 	text += fmt.Sprintf(" A row in another state is an [*%s.ConflictError]", idem)
 	if t.Expect != nil {
@@ -283,10 +283,14 @@ func (f *file) transitionDoc(g *model.Group, h *model.Handler) string {
 	return text + fmt.Sprintf(", and no row [%s.ErrRowNotFound].", idem)
 }
 
-// enumerated is a list in a sentence.
-func enumerated(all []string, last string) string {
-	if len(all) < 2 {
-		return strings.Join(all, "")
+// enumerated is a list of states in a sentence.
+func enumerated(all []string) string {
+	var words []string
+	for _, s := range all {
+		words = append(words, word(s))
 	}
-	return strings.Join(all[:len(all)-1], ", ") + last + all[len(all)-1]
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
 }
