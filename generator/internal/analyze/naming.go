@@ -57,6 +57,9 @@ func (a *analyzer) checkStoredNames(scans []*scan) {
 			first[key] = h
 			continue
 		}
+		if h.Bare && other.Bare {
+			continue // they store nothing; equal statements are refused where they share a store
+		}
 		a.diags.Add(h.namePos, codeTwoNames, "give one of them another name with name=: keys are stored under it",
 			"%s and %s at %s are both named %s, so an event of one would pass for a repeat of the other's",
 			h.Source, other.Source, at(other.namePos), h.Name)

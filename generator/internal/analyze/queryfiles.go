@@ -158,17 +158,22 @@ func (a *analyzer) equalQueries(st *model.Store, scans []*scan) {
 			if h.Transition == nil {
 				continue
 			}
+			told := false
 			for _, name := range []string{h.Transition.Query, h.Transition.Query + "State"} {
 				other, taken := first[name]
 				switch {
 				case !taken:
 					first[name] = h
+					continue
+				case told:
+					continue
 				case other == nil:
 					h.fail(h.Pos, codeTwoQueries, "rename the handler, or its package", "the statement of %s would be called %s, as one of the store's own is", h.Source, name)
 				default:
 					h.fail(h.Pos, codeTwoQueries, "rename one of the two, or give one of the packages a store of its own with out=./idemdb",
 						"the statement of %s would be called %s, as that of %s at %s is", h.Source, name, other.Source, at(other.Pos))
 				}
+				told = true
 			}
 		}
 	}
