@@ -162,6 +162,7 @@ func (h *handler) inMachine() {
 	}
 	if good {
 		t.Past = append(t.Past, Dominated(m.Machine, t.To)...)
+		t.Again = slices.Contains(Again(m.Machine), t.To)
 	}
 }
 
@@ -211,6 +212,27 @@ func Reached(m *model.Machine, avoid string) map[string]bool {
 		visit(s)
 	}
 	return reached
+}
+
+// Again are the states that a row can come back to, in order.
+func Again(m *model.Machine) []string {
+	var out []string
+	for _, s := range m.States {
+		seen := map[string]bool{}
+		var visit func(string)
+		visit = func(at string) {
+			for _, e := range m.Edges {
+				if e.From == at && !seen[e.To] {
+					seen[e.To] = true
+					visit(e.To)
+				}
+			}
+		}
+		if visit(s); seen[s] {
+			out = append(out, s)
+		}
+	}
+	return out
 }
 
 // Dominated are the states, besides a state itself, that no row comes to from an initial state but through that state, in

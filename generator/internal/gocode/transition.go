@@ -276,6 +276,10 @@ func (f *file) transitionDoc(g *model.Group, h *model.Handler) string {
 	if h.Bare {
 		text += fmt.Sprintf(" A row that is %s already makes a repeat, of which nothing comes: two events that ask for that are one to it.", enumerated(t.Past))
 	}
+	if h.Bare && t.Again {
+		text += fmt.Sprintf(" Rows can come back to %s: an event that asks for that a second time, and comes before they can, is taken for a repeat too; "+
+			"only a handler with a key tells the two apart.", word(t.To))
+	}
 	text += fmt.Sprintf(" A row in another state is an [*%s.ConflictError]", idem)
 	if t.Expect != nil {
 		text += fmt.Sprintf(", one of another %s than the event's %s [%s.ErrStaleVersion]", t.Expect.Column, t.Expect.Part.Label, idem)

@@ -13,7 +13,9 @@ type Transition struct {
 	To   string
 	// Past are the states that a row can only be in if it was in To before: a row in one of them makes a repeat. To is the
 	// first.
-	Past    []string
+	Past []string
+	// Again says that the machine leads from To back to it, so that a row can be in it more than once.
+	Again   bool
 	Row     []ColumnValue // the columns of WHERE
 	Set     []ColumnValue
 	Expect  *ColumnValue // the version that the event knows; nil for none

@@ -27,7 +27,7 @@ func (a *app) rootCommand() *cobra.Command {
 		TraverseChildren:  true, // idemgen -C dir check, as people know it from the go command
 	}
 	a.packageFlags(root)
-	root.AddCommand(a.generateCommand(), a.checkCommand(), a.listCommand(), a.versionCommand())
+	root.AddCommand(a.generateCommand(), a.checkCommand(), a.listCommand(), a.graphCommand(), a.versionCommand())
 	root.SetHelpCommand(a.helpCommand())
 	root.SetHelpFunc(a.printHelp)
 	root.SetFlagErrorFunc(flagError)

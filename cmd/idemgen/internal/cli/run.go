@@ -39,6 +39,7 @@ type app struct {
 	dir            string
 	tags           string
 	json           bool
+	dot            bool
 }
 
 // exitCode prints what is left to say about err and turns it into an exit code.
