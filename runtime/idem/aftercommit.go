@@ -42,8 +42,6 @@ func hookOf(ctx context.Context) *commitHook {
 type commitHook struct {
 	run   Run
 	outer *commitHook // of the run that this one was begun in
-	// failed says that the run's function returned an error.
-	failed bool
 
 	mu     sync.Mutex
 	closed bool

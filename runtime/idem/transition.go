@@ -102,7 +102,8 @@ func (t *Transition[Tx, E]) Row(e E) (string, error) { return t.row(e) }
 // An error of the handler rolls everything back and comes back as it is; [Permanent] has no effect, since there is no key to
 // record it under. Other errors are an [*Error] that wraps [ErrZeroKey], [ErrRowNotFound], a [*ConflictError], a
 // [*StaleVersionError], [ErrManyRows], [ErrUnmoved], an [*InProgressError], [ErrTransactionAborted], [ErrTransactionLost],
-// [ErrCommitUnknown], or an error of the database or of ctx. Nothing was written then, but for the two last-named sentinels.
+// [ErrCommitUnknown], or an error of the database or of ctx. Nothing was written then, unless it is ErrTransactionLost or
+// ErrCommitUnknown.
 //
 // The handler may run more than once within one call, in a new transaction each time, but what it writes through its
 // transaction takes effect once. A COMMIT whose answer is lost is asked about, by running the UPDATE again: it waits for the
@@ -180,6 +181,9 @@ func (m *mover[Tx, DB, E]) deliver(ctx context.Context, e E, d *delivery) error 
 	}
 	for unmoved := 0; ; {
 		next, err := attempt(ctx, e, d)
+		if next == unsettled {
+			next, err = m.settle(ctx, e, d, err)
+		}
 		switch next {
 		case ended:
 			return err
@@ -195,8 +199,6 @@ func (m *mover[Tx, DB, E]) deliver(ctx context.Context, e E, d *delivery) error 
 				return err
 			}
 			d.until = d.until.Add(time.Since(d.began))
-		case unsettled:
-			return m.settle(ctx, e, d, attempt, err)
 		}
 		if perr := pause(ctx, d.retries); perr != nil {
 			if next == unclaimed {
@@ -218,49 +220,53 @@ func (m *mover[Tx, DB, E]) tooLate(d *delivery, err error) error {
 	return m.wrap(d.key, d.inProgress(m.guard.settings.inFlightTimeout, err))
 }
 
-// settle finds out what became of a COMMIT without an answer, by running the transition again: its UPDATE waits while the old
-// transaction lives. The caller's end does not end this, which is bounded by the in-flight timeout.
-func (m *mover[Tx, DB, E]) settle(ctx context.Context, e E, d *delivery, attempt func(context.Context, E, *delivery) (step, error), cause error) error {
+// settle finds out what became of a COMMIT without an answer, by running the UPDATE once more in a transaction that is rolled
+// back: it waits while the old transaction lives, and then it moves the row, or finds it moved. The caller's end does not end
+// this: the answer is worth more than the time, which is bounded by the in-flight timeout.
+func (m *mover[Tx, DB, E]) settle(ctx context.Context, e E, d *delivery, cause error) (step, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.guard.settings.inFlightTimeout)
 	defer cancel()
 	if cause == nil {
 		cause = errUnanswered
 	}
 	for n := 0; ; n++ {
-		d.until, _ = ctx.Deadline()
-		d.outcome = ""
-		d.retries++
-		next, err := attempt(ctx, e, d)
+		moved, why, err := m.ask(ctx, e)
 		switch {
-		case next == ended && err == nil && d.outcome == OutcomeDuplicate:
+		case err == nil && moved:
+			return undone, m.fail(d, fmt.Errorf("commit: it did not take place: %w", cause))
+		case err == nil && why == nil:
 			d.outcome = OutcomeSettled
-			return nil
-		case next == ended && err == nil:
-			return nil
-		case next == ended && d.outcome == OutcomeConflict:
-			// The row may have been moved by the run, and by somebody else after it.
-			d.outcome = OutcomeError
-			return m.wrap(d.key, fmt.Errorf("commit: %w: %w; the row was found so: %w", ErrCommitUnknown, cause, conflictOf(err)))
-		case next == ended && d.runs > 0 && d.outcome == OutcomeError && d.hook != nil && d.hook.failed:
-			return err // the handler's own, of another run: the first one was not committed
-		case next == undone && d.runs <= m.guard.settings.retries:
-		case next == undone:
-			return err
+			return ended, nil
+		case err == nil && !errors.Is(why, ErrUnmoved):
+			// The row has been moved on or removed, by somebody who may have come before the run or after it.
+			return ended, m.fail(d, fmt.Errorf("commit: %w: %w; now: %w", ErrCommitUnknown, cause, why))
+		case err == nil:
+			err = why
 		}
-		if perr := pause(ctx, n); perr != nil || next == ended && d.outcome != OutcomeInProgress && ctx.Err() != nil {
-			d.outcome = OutcomeError
-			return m.wrap(d.key, fmt.Errorf("commit: %w: %w; asked again: %v", ErrCommitUnknown, cause, err))
+		if pause(ctx, n) != nil {
+			// The cause of the silence is found by errors.Is; what asking ran into is only told.
+			return ended, m.fail(d, fmt.Errorf("commit: %w: %w; asked again: %v", ErrCommitUnknown, cause, err))
 		}
 	}
 }
 
-// conflictOf is the refusal in an error.
-func conflictOf(err error) error {
-	var wrapped *Error
-	if errors.As(err, &wrapped) {
-		return wrapped.Err
+// ask runs the UPDATE on another connection and takes it back. It reports whether that would have moved the row, and else why
+// not, as judge says it.
+func (m *mover[Tx, DB, E]) ask(ctx context.Context, e E) (moved bool, why, err error) {
+	s, err := m.driver.AcquireTransition(ctx)
+	if err != nil {
+		return false, nil, fmt.Errorf("no connection: %w", err)
 	}
-	return err
+	defer s.Close(ctx)
+	n, err := s.Update(ctx, waitUntil(ctx, time.Now().Add(m.guard.settings.inFlightTimeout)), m.update(e))
+	if err != nil || n > 0 {
+		return n > 0, nil, err
+	}
+	row, err := m.look(ctx, e, s.Look)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return false, nil, err
+	}
+	return false, m.spec.judge(e, row, err, false), nil
 }
 
 // alone runs the UPDATE in a transaction of its own: there is no handler, and no more than one row.
@@ -339,7 +345,7 @@ func (m *mover[Tx, DB, E]) once(ctx context.Context, s driver.TransitionSession[
 }
 
 // body runs the handler, with a hook for what it wants done after the commit.
-func (m *mover[Tx, DB, E]) body(ctx context.Context, tx Tx, e E, d *delivery) (err error) {
+func (m *mover[Tx, DB, E]) body(ctx context.Context, tx Tx, e E, d *delivery) error {
 	if m.run == nil {
 		return nil
 	}
@@ -349,9 +355,7 @@ func (m *mover[Tx, DB, E]) body(ctx context.Context, tx Tx, e E, d *delivery) (e
 	}
 	d.hook = &commitHook{run: run, outer: hookOf(ctx), closed: d.joined}
 	defer d.hook.close()
-	err = m.run(context.WithValue(ctx, hookKey{}, d.hook), tx, e)
-	d.hook.failed = err != nil
-	return err
+	return m.run(context.WithValue(ctx, hookKey{}, d.hook), tx, e)
 }
 
 // undone is the step after an error of the handler or of COMMIT, as of a Handler.

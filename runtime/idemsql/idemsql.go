@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/idemgen/idemgen/runtime/idem"
 	"github.com/idemgen/idemgen/runtime/internal/driver"
@@ -63,6 +64,8 @@ type engine interface {
 	columns(ctx context.Context, db *sql.DB, table string) ([]string, error)
 	// commit commits s.tx, whose claim is completed.
 	commit(ctx context.Context, s *session) error
+	// alone runs an UPDATE in a transaction of its own: see driver.Transitions.
+	alone(ctx context.Context, d *database, wait time.Duration, update func(context.Context, DBTX) (int64, error)) (int64, error)
 	// rolledBack reports whether the connection can be used after ROLLBACK has been answered with err.
 	rolledBack(err error) bool
 }

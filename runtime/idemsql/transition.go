@@ -14,24 +14,32 @@ import (
 
 var _ driver.Transitions[*sql.Tx, DBTX] = (*database)(nil)
 
-// shortestWait keeps an UPDATE that is not to wait within a bound too.
-const shortestWait = time.Millisecond
-
-// Update leaves the transaction to the database: a statement without BEGIN is one.
 func (d *database) Update(ctx context.Context, wait time.Duration, update func(context.Context, DBTX) (int64, error)) (int64, error) {
-	bounded, cancel := driver.BoundWait(ctx, max(wait, shortestWait))
-	defer cancel()
-	n, err := update(bounded, d.db)
-	if err != nil && !answered(err) && !errors.Is(err, sqldriver.ErrBadConn) {
-		return n, &driver.CommitError{Fate: driver.Unknown, Err: err}
-	}
-	return n, driver.WaitError(ctx, bounded, err)
+	return d.engine.alone(ctx, d, wait, update)
 }
 
-// answered says that an error is the database's, and that it goes on after that.
-func answered(err error) bool {
-	state := driver.SQLState(err)
-	return state != "" && !driver.CommitUnknownState(state) || primaryCode(err) != 0
+// alone begins a transaction of its own, in which the wait can be bounded: a context that ends in a statement would cost the
+// connection, and leave open whether the statement takes place after all.
+func (e postgresql) alone(ctx context.Context, d *database, wait time.Duration, update func(context.Context, DBTX) (int64, error)) (int64, error) {
+	conn, err := d.db.Conn(ctx)
+	if err != nil {
+		return 0, err
+	}
+	s := &session{db: d, conn: conn}
+	defer s.Close(ctx)
+	if err := s.begin(ctx); err != nil {
+		return 0, err
+	}
+	n, err := e.Update(ctx, s.tx, sqltx.Waiting{Wait: wait, Run: func(ctx context.Context) (int64, error) { return update(ctx, s.tx) }})
+	if err != nil || n != 1 {
+		return n, err
+	}
+	return n, s.Commit(ctx, nil)
+}
+
+// alone leaves the transaction to SQLite, for which a statement without BEGIN is one. Whatever it answers is definite.
+func (sqlite) alone(ctx context.Context, d *database, _ time.Duration, update func(context.Context, DBTX) (int64, error)) (int64, error) {
+	return update(ctx, d.db)
 }
 
 func (d *database) Look(ctx context.Context, look func(context.Context, DBTX) error) error {

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	pg "github.com/pganalyze/pg_query_go/v6"
-	"github.com/pganalyze/pg_query_go/v6/parser"
 
 	"github.com/idemgen/idemgen/generator/internal/model"
 )
@@ -74,7 +73,7 @@ func readPostgreSQL(files []model.SchemaFile) (*Schema, error) {
 
 // pgLine is the line of a parser's error; 0 where it does not say.
 func pgLine(text string, err error) int {
-	var at *parser.Error
+	var at *pgError
 	if !errors.As(err, &at) || at.Cursorpos <= 0 || at.Cursorpos > len(text) {
 		return 0
 	}
