@@ -61,7 +61,7 @@ type HandlerInfo struct {
 	Fingerprint []string       `json:"fingerprint,omitempty"` // the labels of its parts
 	Window      string         `json:"window"`                // as the user wrote it
 	Mode        string         `json:"mode"`                  // "transaction" or "lease"
-	Engine      string         `json:"engine"`                // "postgresql" or "sqlite"
+	Engine      string         `json:"engine"`                // "postgresql", "mysql" or "sqlite"
 	Driver      string         `json:"driver"`                // "pgx" or "sql"
 	Pos         token.Position `json:"-"`                     // of the name in its declaration; its Filename is absolute
 }

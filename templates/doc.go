@@ -10,5 +10,5 @@ import "embed"
 
 // FS has schema.sql.tmpl and keys.sql.tmpl of each engine.
 //
-//go:embed postgresql/*.sql.tmpl sqlite/*.sql.tmpl
+//go:embed mysql/*.sql.tmpl postgresql/*.sql.tmpl sqlite/*.sql.tmpl
 var FS embed.FS

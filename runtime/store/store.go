@@ -16,6 +16,7 @@ type Engine string
 const (
 	PostgreSQL Engine = "postgresql"
 	SQLite     Engine = "sqlite"
+	MySQL      Engine = "mysql" // MariaDB too
 )
 
 // State is the state of a row, as it stands in the column.

@@ -15,6 +15,7 @@ import (
 // The engines, by sqlc's names.
 const (
 	postgresql = "postgresql"
+	mysql      = "mysql"
 	sqlite     = "sqlite"
 )
 
@@ -112,7 +113,7 @@ func (s *scan) chooseDriver(st *model.Store) bool {
 	case !slices.ContainsFunc(s.handlers, func(h *handler) bool { return h.Lease > 0 }):
 		return false // that there is no transaction has been reported
 	}
-	if engine, given := s.settingsArg("engine"); given && engine.Value == sqlite {
+	if engine, given := s.settingsArg("engine"); given && engine.Value != postgresql {
 		st.Driver = model.SQL
 		return true
 	}
@@ -165,6 +166,9 @@ func driverText(d model.Driver) string {
 	return "database/sql"
 }
 
+// sayEngine is the mend where nothing tells the engine.
+const sayEngine = "say it: //idem:package engine=postgresql, engine=mysql (MariaDB too) or engine=sqlite"
+
 // chooseEngine takes the engine from the directive, else from sqlc's configuration, else from the handlers.
 func (s *scan) chooseEngine(st *model.Store) bool {
 	conf, ok := s.sqlc()
@@ -194,42 +198,42 @@ func (s *scan) chooseEngine(st *model.Store) bool {
 			why = fmt.Sprintf(", and %s has several engines", filepath.ToSlash(conf.file))
 		}
 		if !s.transactional() {
-			s.a.diags.Add(s.enginePos(), codeNoEngine, "say it: //idem:package engine=postgresql, or engine=sqlite",
+			s.a.diags.Add(s.enginePos(), codeNoEngine, sayEngine,
 				"driver=sql does not tell which database engine package %s uses%s", s.Name, why)
 			return false
 		}
 		h := s.byDriver(model.SQL)
-		s.a.diags.Add(s.enginePos(), codeNoEngine, "say it: //idem:package engine=postgresql, or engine=sqlite",
+		s.a.diags.Add(s.enginePos(), codeNoEngine, sayEngine,
 			"%s takes %s, a transaction of database/sql, which does not tell which database engine package %s uses%s",
 			h.Source, h.paramText(h.tx), s.Name, why)
 		return false
-	case postgresql, sqlite:
+	case postgresql, mysql, sqlite:
 	default:
 		pos := s.enginePos()
 		from := ""
 		if conf != nil && !given {
 			from = " of " + filepath.ToSlash(conf.file)
 		}
-		s.a.diags.Add(pos, codeEngine, "idemgen supports postgresql and sqlite; say which with //idem:package engine=",
+		s.a.diags.Add(pos, codeEngine, "idemgen supports postgresql, mysql and sqlite; say which with //idem:package engine=",
 			"engine %s%s is not supported yet", st.Engine, from)
 		return false
 	}
-	if st.Engine == sqlite && st.Driver == model.PGX && !s.transactional() {
+	if st.Engine != postgresql && st.Driver == model.PGX && !s.transactional() {
 		pos := s.enginePos()
 		if arg, ok := s.settingsArg("driver"); ok {
 			pos = arg.ValuePos
 		}
-		s.a.diags.Add(pos, codeEngineDriver, "write driver=sql, or correct the engine", "pgx is for PostgreSQL, and the engine is sqlite")
+		s.a.diags.Add(pos, codeEngineDriver, "write driver=sql, or correct the engine", "pgx is for PostgreSQL, and the engine is %s", st.Engine)
 		return false
 	}
-	if st.Engine == sqlite && st.Driver == model.PGX {
+	if st.Engine != postgresql && st.Driver == model.PGX {
 		h := s.byDriver(model.PGX)
 		mend := "take tx *sql.Tx, or correct the engine"
 		if h.Params[h.tx].TxFunc != nil {
 			mend = "let sqlc make them for database/sql, or correct the engine"
 		}
 		s.a.diags.Add(h.txPos, codeEngineDriver, mend,
-			"%s takes %s, a transaction of pgx, which is for PostgreSQL, and the engine is sqlite", h.Source, h.paramText(h.tx))
+			"%s takes %s, a transaction of pgx, which is for PostgreSQL, and the engine is %s", h.Source, h.paramText(h.tx), st.Engine)
 		return false
 	}
 	return true
@@ -278,6 +282,9 @@ const maxIdentifier = 63
 // indexSuffix is what package sqlcode puts behind the table's name for its index.
 const indexSuffix = "_expires_at"
 
+// mysqlOwn are the databases of the server itself.
+var mysqlOwn = []string{"mysql", "information_schema", "performance_schema", "sys"}
+
 var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // chooseTable takes the table's name.
@@ -309,6 +316,8 @@ func (s *scan) chooseTable(c *choice) bool {
 		return fail("leave out the schema: table="+table, "SQLite has no schemas: table=%s", arg.Value)
 	case c.store.Engine == sqlite && strings.HasPrefix(strings.ToLower(table), "sqlite_"):
 		return fail("choose another name", "SQLite keeps names that begin with sqlite_ for itself: table=%s", arg.Value)
+	case c.store.Engine == mysql && slices.Contains(mysqlOwn, strings.ToLower(schema)):
+		return fail("choose another database", "MySQL keeps the database %s for itself: table=%s", strings.ToLower(schema), arg.Value)
 	case c.store.Engine == postgresql && strings.HasPrefix(strings.ToLower(schema), "pg_"):
 		return fail("choose another schema", "PostgreSQL keeps schemas that begin with pg_ for itself: table=%s", arg.Value)
 	}

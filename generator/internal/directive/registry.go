@@ -25,7 +25,8 @@ type argument struct {
 	required bool
 	mend     string // what to do where a required one is missing
 	doc      string
-	words    []string // the allowed values, for form oneOf
+	words    []string          // the allowed values, for form oneOf
+	others   map[string]string // what somebody may write for one of them
 }
 
 // A form says how a value is checked.
@@ -52,13 +53,14 @@ var verbs = []verb{
 		example: "//idem:package engine=postgresql out=../idemdb",
 		args: []argument{
 			{
-				name: "engine", syntax: "postgresql|sqlite", form: oneOf, words: []string{"postgresql", "sqlite"},
-				doc: "The database engine. Default: the one that sqlc's configuration or the handlers name.",
+				name: "engine", syntax: "postgresql|mysql|sqlite", form: oneOf, words: []string{"postgresql", "mysql", "sqlite"},
+				others: map[string]string{"mariadb": "mysql"},
+				doc:    "The database engine; mysql is MariaDB's too. Default: the one that sqlc's configuration or the handlers name.",
 			},
 			{
 				name: "driver", syntax: "pgx|sql", form: oneOf, words: []string{"pgx", "sql"},
 				doc: "The driver of the database: pgx, or database/sql. Only for a package where no handler has a " +
-					"transaction; elsewhere the transaction tells. Default: sqlc's, and sql for SQLite.",
+					"transaction; elsewhere the transaction tells. Default: sqlc's, and sql for MySQL and SQLite.",
 			},
 			{
 				name: "schema", syntax: "PATH,…", form: files,
@@ -118,19 +120,15 @@ var verbs = []verb{
 	},
 }
 
-// planned are words that are not supported yet. They are not in the registry, and so in no help; the table only lets
-// the parser say "not supported yet" where it would say "unknown".
+// planned are verbs and arguments that are not supported yet. They are not in the registry, and so in no help; the table
+// only lets the parser say "not supported yet" where it would say "unknown".
 var planned = struct {
 	verbs []string
 	args  map[string][]string // by verb
-	words map[string][]string // by verb.argument
 }{
 	verbs: []string{"transition", "states", "consume"},
 	args: map[string][]string{
 		"handler": {"keyversion", "compat"},
-	},
-	words: map[string][]string{
-		"package.engine": {"mysql", "mariadb"},
 	},
 }
 

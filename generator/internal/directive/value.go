@@ -51,8 +51,8 @@ func (p *argParser) checkWord(arg *argument, a Arg) bool {
 	switch {
 	case slices.Contains(arg.words, a.Value):
 		return true
-	case slices.Contains(planned.words[p.verb.name+"."+arg.name], strings.ToLower(a.Value)):
-		p.diags.Add(a.ValuePos, codePlanned, "there are: "+strings.Join(arg.words, ", "), "%s=%s is not supported yet", arg.name, a.Value)
+	case arg.others[strings.ToLower(a.Value)] != "":
+		p.diags.Add(a.ValuePos, codeWord, "write "+arg.name+"="+arg.others[strings.ToLower(a.Value)], "unknown %s %q", arg.name, a.Value)
 	default:
 		p.diags.Add(a.ValuePos, codeWord, didYouMean(a.Value, arg.words), "unknown %s %q", arg.name, a.Value)
 	}

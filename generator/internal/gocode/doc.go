@@ -22,8 +22,6 @@ const (
 const (
 	runtimePath = "github.com/idemgen/idemgen/runtime"
 	idemPath    = runtimePath + "/idem"
-	idempgxPath = runtimePath + "/idempgx"
-	idemsqlPath = runtimePath + "/idemsql"
 	pgxPath     = "github.com/jackc/pgx/v5"
 	pgxpoolPath = pgxPath + "/pgxpool"
 	sqlPath     = "database/sql"

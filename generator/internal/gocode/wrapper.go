@@ -134,10 +134,12 @@ func (f *file) constructor(g *model.Group) {
 
 // driver is the function that makes a guard, and the type of the database that it takes.
 func (f *file) driver() (newGuard, db *jen.Statement) {
+	name := driverName(f.pkg.Store)
+	newGuard = f.name(runtimePath+"/"+name, name, "New")
 	if f.pkg.Store.Driver == model.PGX {
-		return f.name(idempgxPath, "idempgx", "New"), jen.Op("*").Add(f.name(pgxpoolPath, "pgxpool", "Pool"))
+		return newGuard, jen.Op("*").Add(f.name(pgxpoolPath, "pgxpool", "Pool"))
 	}
-	return f.name(idemsqlPath, "idemsql", "New"), jen.Op("*").Add(f.name(sqlPath, "sql", "DB"))
+	return newGuard, jen.Op("*").Add(f.name(sqlPath, "sql", "DB"))
 }
 
 // signature is a function up to its body, on several lines where one would be too long.

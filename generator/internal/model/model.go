@@ -52,7 +52,7 @@ type Store struct {
 	Dir        string // absolute
 	ImportPath string
 	Name       string // the Go package's name: the folder's base name, made an identifier
-	Engine     string // "postgresql" or "sqlite": sqlc's name
+	Engine     string // "postgresql", "mysql" or "sqlite": sqlc's name
 	Driver     Driver
 	Schema     string // the table's schema, unquoted; empty for none
 	Table      string // the table's name, unquoted

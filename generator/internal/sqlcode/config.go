@@ -40,9 +40,22 @@ func Config(blocks ...Block) string {
 		} {
 			fmt.Fprintf(&b, "        %s\n", option)
 		}
+		if block.Store.Engine == "mysql" {
+			b.WriteString(nullableBlob)
+		}
 	}
 	return b.String()
 }
+
+// nullableBlob has sqlc make bytes of a nullable LONGBLOB. By itself it makes a sql.NullString, which reaches the server as a
+// text in the connection's character set where the driver puts the values into the statement.
+const nullableBlob = `        overrides:
+          - db_type: "longblob"
+            nullable: true
+            go_type:
+              type: "byte"
+              slice: true
+`
 
 func sqlPackage(s *model.Store) string {
 	if s.Driver == model.PGX {

@@ -58,9 +58,9 @@ func Render(s *model.Store) (*Files, error) {
 // Table is the name of a store's table as the statements spell it: quoted, with its schema where it has one.
 func Table(s *model.Store) string {
 	if s.Schema == "" {
-		return quote(s.Table)
+		return quote(s, s.Table)
 	}
-	return quote(s.Schema) + "." + quote(s.Table)
+	return quote(s, s.Schema) + "." + quote(s, s.Table)
 }
 
 func fill(s *model.Store, name string) (File, error) {
@@ -72,10 +72,10 @@ func fill(s *model.Store, name string) (File, error) {
 	if err != nil {
 		return File{}, bug("no template for engine %q: %v", s.Engine, err)
 	}
-	values := struct{ Schema, Table, Index string }{Table: Table(s), Index: quote(s.Table + "_expires_at")}
+	values := struct{ Schema, Table, Index string }{Table: Table(s), Index: quote(s, s.Table+"_expires_at")}
 	// Everybody may use public, but only an owner of the database may say that it should exist.
 	if s.Schema != "" && s.Schema != "public" {
-		values.Schema = quote(s.Schema)
+		values.Schema = quote(s, s.Schema)
 	}
 	var b bytes.Buffer
 	if err := t.Execute(&b, values); err != nil {
@@ -84,8 +84,15 @@ func fill(s *model.Store, name string) (File, error) {
 	return File{name, b.Bytes()}, nil
 }
 
-// quote makes a name an identifier that keeps its case and may be a reserved word, in both engines.
-func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+// quote makes a name an identifier that keeps its case and may be a reserved word. MySQL takes double quotes only in a
+// mode that few have.
+func quote(s *model.Store, name string) string {
+	mark := `"`
+	if s.Engine == "mysql" {
+		mark = "`"
+	}
+	return mark + strings.ReplaceAll(name, mark, mark+mark) + mark
+}
 
 func bug(format string, args ...any) error {
 	return fmt.Errorf("bug in idemgen: "+format+"; please report it", args...)
