@@ -8,6 +8,7 @@ import (
 
 	"github.com/idemgen/idemgen/runtime/idem"
 	"github.com/idemgen/idemgen/runtime/internal/driver"
+	"github.com/idemgen/idemgen/runtime/internal/sqltx"
 	"github.com/idemgen/idemgen/runtime/store"
 )
 
@@ -50,21 +51,18 @@ type database struct {
 	queries store.Queries[DBTX]
 	engine  engine
 	options sql.TxOptions
-	claims  registry
+	claims  sqltx.Registry
 }
 
 // engine is what differs between the databases behind database/sql.
 type engine interface {
+	sqltx.Engine
 	isolation(sql.IsolationLevel) (sql.IsolationLevel, error)
 	classify(error) driver.Class
 	// columns are the names of a table's columns; none where there is no such table.
 	columns(ctx context.Context, db *sql.DB, table string) ([]string, error)
-	// claim runs a claim or a take-over in s.tx, where it waits for a rival at most for wait.
-	claim(ctx context.Context, s *session, wait waiting) (int64, error)
 	// commit commits s.tx, whose claim is completed.
 	commit(ctx context.Context, s *session) error
-	// noPoint reports whether the release of a savepoint was answered with there being none.
-	noPoint(err error) bool
 	// rolledBack reports whether the connection can be used after ROLLBACK has been answered with err.
 	rolledBack(err error) bool
 }
@@ -95,7 +93,8 @@ func (d *database) Join(tx *sql.Tx) (driver.Session[*sql.Tx], error) {
 	if tx == nil {
 		return nil, errors.New("idemsql: the transaction is nil")
 	}
-	return &joined{session: session{db: d, tx: tx}}, nil
+	on := func(tx *sql.Tx) DBTX { return tx }
+	return &sqltx.Joined[DBTX]{Handle: tx, Queries: d.queries, On: on, Newest: on, Engine: d.engine, Claims: &d.claims}, nil
 }
 
 func (d *database) Classify(err error) driver.Class {

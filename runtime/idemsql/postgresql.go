@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/idemgen/idemgen/runtime/internal/driver"
+	"github.com/idemgen/idemgen/runtime/internal/sqltx"
 )
 
 // postgresql is PostgreSQL behind any database/sql driver whose errors have SQLState.
@@ -61,18 +62,18 @@ func (postgresql) columns(ctx context.Context, db *sql.DB, table string) (names 
 	return names, rows.Err()
 }
 
-func (postgresql) claim(ctx context.Context, s *session, w waiting) (int64, error) {
-	bounded, cancel := driver.BoundWait(ctx, w.wait)
+func (postgresql) Claim(ctx context.Context, tx *sql.Tx, w sqltx.Waiting) (int64, error) {
+	bounded, cancel := driver.BoundWait(ctx, w.Wait)
 	defer cancel()
 	n, err := func() (int64, error) {
-		if _, err := s.tx.ExecContext(bounded, boundLock, driver.LockTimeout(w.wait)); err != nil {
+		if _, err := tx.ExecContext(bounded, boundLock, driver.LockTimeout(w.Wait)); err != nil {
 			return 0, err
 		}
-		n, err := w.run(bounded)
+		n, err := w.Run(bounded)
 		if err != nil {
 			return 0, err
 		}
-		_, err = s.tx.ExecContext(bounded, freeLock)
+		_, err = tx.ExecContext(bounded, freeLock)
 		return n, err
 	}()
 	return n, driver.WaitError(ctx, bounded, err)
@@ -96,6 +97,8 @@ func (postgresql) commit(ctx context.Context, s *session) error {
 	}
 }
 
-func (postgresql) noPoint(err error) bool { return driver.NoSavepointState(driver.SQLState(err)) }
+func (postgresql) Aborted(err error) bool { return driver.SQLState(err) == abortedState }
+
+func (postgresql) NoPoint(err error) bool { return driver.NoSavepointState(driver.SQLState(err)) }
 
 func (postgresql) rolledBack(err error) bool { return err == nil }

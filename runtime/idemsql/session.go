@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/idemgen/idemgen/runtime/internal/driver"
+	"github.com/idemgen/idemgen/runtime/internal/sqltx"
 	"github.com/idemgen/idemgen/runtime/store"
 )
 
@@ -18,12 +19,6 @@ type session struct {
 	conn *sql.Conn
 	tx   *sql.Tx // nil outside of a transaction
 	stop context.CancelFunc
-}
-
-// waiting is a claim or a take-over that may wait for a rival.
-type waiting struct {
-	wait time.Duration
-	run  func(context.Context) (int64, error)
 }
 
 // begin opens the transaction on a context of its own: database/sql would roll back behind our back when the caller's
@@ -89,7 +84,7 @@ func (s *session) claim(ctx context.Context, wait time.Duration, run func(contex
 	if err := s.begin(ctx); err != nil {
 		return false, err
 	}
-	n, err := s.db.engine.claim(ctx, s, waiting{wait, run})
+	n, err := s.db.engine.Claim(ctx, s.tx, sqltx.Waiting{Wait: wait, Run: run})
 	return err == nil && n == 1, err
 }
 
@@ -120,7 +115,7 @@ func (s *session) Commit(ctx context.Context, c *store.Completion) error {
 		switch {
 		case errors.Is(err, sql.ErrTxDone):
 			return &driver.CommitError{Fate: driver.Lost, Err: err}
-		case driver.SQLState(err) == abortedState:
+		case s.db.engine.Aborted(err):
 			return &driver.CommitError{Fate: driver.Aborted, Err: err}
 		case errors.Is(err, sqldriver.ErrBadConn):
 			return fmt.Errorf("the connection was closed under the handler, or has rows that it left open: %w", err)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/idemgen/idemgen/runtime/internal/driver"
+	"github.com/idemgen/idemgen/runtime/internal/sqltx"
 )
 
 // sqlite is SQLite behind any database/sql driver whose errors have Code.
@@ -67,9 +68,11 @@ func (e sqlite) columns(ctx context.Context, db *sql.DB, table string) (names []
 	return rows.Columns()
 }
 
-// claim does not bound the wait: there is none, beyond the user's busy_timeout. BUSY comes back and the engine begins
+// Claim does not bound the wait: there is none, beyond the user's busy_timeout. BUSY comes back and the engine begins
 // again.
-func (sqlite) claim(ctx context.Context, _ *session, w waiting) (int64, error) { return w.run(ctx) }
+func (sqlite) Claim(ctx context.Context, _ *sql.Tx, w sqltx.Waiting) (int64, error) {
+	return w.Run(ctx)
+}
 
 // commit sends COMMIT as a statement, after which the transaction is still there if it is BUSY. Tx.Commit would have
 // ended it.
@@ -134,7 +137,9 @@ func (sqlite) uncommitted(s *session, err error) error {
 	}
 }
 
-func (sqlite) noPoint(err error) bool { return primaryCode(err) == codeError }
+func (sqlite) Aborted(error) bool { return false }
+
+func (sqlite) NoPoint(err error) bool { return primaryCode(err) == codeError }
 
 // rolledBack also knows a transaction that SQLite has rolled back already, on its own or for an OR ROLLBACK.
 func (sqlite) rolledBack(err error) bool { return err == nil || primaryCode(err) == codeError }
