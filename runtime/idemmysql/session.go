@@ -1,0 +1,176 @@
+package idemmysql
+
+import (
+	"context"
+	"database/sql"
+	sqldriver "database/sql/driver"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/idemgen/idemgen/runtime/internal/driver"
+	"github.com/idemgen/idemgen/runtime/internal/sqltx"
+	"github.com/idemgen/idemgen/runtime/store"
+)
+
+// session is one connection for one attempt. Its autocommit is off.
+type session struct {
+	db   *database
+	conn *sql.Conn
+	tx   *sql.Tx // nil outside of a transaction of ours
+	stop context.CancelFunc
+
+	reading bool // a look-up has begun a transaction
+	broken  bool // the connection must not be used again
+}
+
+// The mark of a transaction: it goes when the transaction does, whoever ends it and however.
+const (
+	setMark     = "SAVEPOINT idemgen"
+	releaseMark = "RELEASE SAVEPOINT idemgen"
+)
+
+// begin opens the transaction on a context of its own: database/sql would roll back behind our back when the caller's
+// ends. Only while BEGIN itself is on its way the caller's end counts.
+func (s *session) begin(ctx context.Context) error {
+	if err := s.rollback(); err != nil {
+		return err
+	}
+	own, stop := context.WithCancel(context.WithoutCancel(ctx))
+	unwatch := context.AfterFunc(ctx, stop)
+	tx, err := s.conn.BeginTx(own, &s.db.options)
+	watched := unwatch()
+	if err != nil {
+		stop()
+		return err
+	}
+	s.tx, s.stop = tx, stop
+	if !watched {
+		return ctx.Err()
+	}
+	_, err = s.tx.ExecContext(ctx, setMark)
+	return err
+}
+
+// end has database/sql know that the transaction is over, which it is by then: this second ROLLBACK finds none. It is not
+// what ends the transaction, since it knows no bound; the one before has just been answered, or has closed the connection.
+func (s *session) end() {
+	err := s.tx.Rollback()
+	s.stop()
+	s.tx = nil
+	if err != nil && !errors.Is(err, sql.ErrTxDone) {
+		s.broken = true
+	}
+}
+
+// rollback rolls back what there is, whatever the handler has made of it: also what came after the end of the transaction.
+func (s *session) rollback() error {
+	if s.tx == nil && !s.reading {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), driver.EndTimeout)
+	defer cancel()
+	_, err := s.conn.ExecContext(ctx, "ROLLBACK")
+	if err != nil {
+		s.broken = true
+	}
+	s.reading = false
+	if s.tx != nil {
+		s.end()
+	}
+	return err
+}
+
+func (s *session) Claim(ctx context.Context, c store.Claim, wait time.Duration) (bool, error) {
+	return s.claim(ctx, wait, func(ctx context.Context) (int64, error) {
+		return s.db.queries.Claim(ctx, s.tx, c)
+	})
+}
+
+func (s *session) TakeOver(ctx context.Context, c store.Claim, seen store.Owner, wait time.Duration) (bool, error) {
+	return s.claim(ctx, wait, func(ctx context.Context) (int64, error) {
+		return s.db.queries.TakeOver(ctx, s.tx, c, seen)
+	})
+}
+
+func (s *session) claim(ctx context.Context, wait time.Duration, run func(context.Context) (int64, error)) (bool, error) {
+	if err := s.begin(ctx); err != nil {
+		return false, err
+	}
+	n, err := engine{s.db}.Claim(ctx, s.tx, sqltx.Waiting{Wait: wait, Run: run})
+	var kept *keptError
+	s.broken = s.broken || errors.As(err, &kept)
+	return err == nil && n == 1, err
+}
+
+// readNewest has the next transaction, which is the look-up, see the newest committed row and no other: neither what an
+// older snapshot shows nor what is not committed. It takes no lock.
+const readNewest = "SET TRANSACTION ISOLATION LEVEL READ COMMITTED"
+
+func (s *session) Lookup(ctx context.Context, handler, key string) (store.Row, error) {
+	if err := s.rollback(); err != nil {
+		return store.Row{}, err
+	}
+	if _, err := s.conn.ExecContext(ctx, readNewest); err != nil {
+		return store.Row{}, err
+	}
+	s.reading = true
+	return s.db.queries.Lookup(ctx, s.conn, handler, key)
+}
+
+// Mine is false: the transaction has ended, and its claim with it.
+func (s *session) Mine(context.Context, store.Owner) (bool, error) { return false, nil }
+
+func (s *session) Begin(ctx context.Context) error { return s.begin(ctx) }
+
+func (s *session) Tx() *sql.Tx { return s.tx }
+
+func (s *session) Commit(ctx context.Context, c *store.Completion) error {
+	ctx, cancel := driver.Detach(ctx)
+	defer cancel()
+	if err := s.whole(ctx); err != nil {
+		return err
+	}
+	if c != nil {
+		n, err := s.db.queries.Complete(ctx, s.tx, *c)
+		switch {
+		case err != nil:
+			return err
+		case n != 1:
+			return &driver.CommitError{Fate: driver.Lost, Err: errors.New("the claim is gone")}
+		}
+	}
+	_, err := s.tx.ExecContext(ctx, "COMMIT")
+	switch {
+	case err == nil:
+		s.end()
+		return nil
+	case definite(err) && s.conn.PingContext(ctx) == nil:
+		return &driver.CommitError{Fate: driver.Refused, Err: err}
+	default:
+		s.broken = true
+		return &driver.CommitError{Fate: driver.Unknown, Err: err}
+	}
+}
+
+// whole reports an error where the transaction is not the one any more that was begun.
+func (s *session) whole(ctx context.Context) error {
+	_, err := s.tx.ExecContext(ctx, releaseMark)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, sql.ErrTxDone), number(err) == noPoint:
+		return &driver.CommitError{Fate: driver.Lost, Err: err}
+	case errors.Is(err, sqldriver.ErrBadConn):
+		return fmt.Errorf("the connection was closed under the handler, or has rows that it left open: %w", err)
+	default:
+		return err
+	}
+}
+
+func (s *session) Close(ctx context.Context) {
+	// What is wrong with a connection is known by now: it is closed where it could not be rolled back, and the database
+	// rolls back what a closed connection has left.
+	_ = s.rollback()
+	give(ctx, s.conn, s.broken)
+}

@@ -1,0 +1,119 @@
+package idemmysql
+
+import (
+	"context"
+	"database/sql"
+	sqldriver "database/sql/driver"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/idemgen/idemgen/runtime/internal/driver"
+)
+
+// The settings of a session are kept in variables of the session, so that to change and to restore them is one statement each.
+// A transaction that somebody has left on the connection is committed by autocommit = 1, as BEGIN would.
+const (
+	hold        = `SET @idemgen_autocommit = @@SESSION.autocommit, SESSION autocommit = 1, SESSION autocommit = 0`
+	commitEach  = `SET @idemgen_autocommit = @@SESSION.autocommit, SESSION autocommit = 1`
+	restoreHold = `SET SESSION autocommit = @idemgen_autocommit`
+)
+
+// Strict is the SQL mode of the statements that write names and keys: other modes cut off what does not fit.
+const (
+	bound = `SET @idemgen_row_wait = @@SESSION.innodb_lock_wait_timeout, @idemgen_table_wait = @@SESSION.lock_wait_timeout,
+@idemgen_sql_mode = @@SESSION.sql_mode, SESSION innodb_lock_wait_timeout = %s, SESSION lock_wait_timeout = %d,
+SESSION sql_mode = 'STRICT_ALL_TABLES'`
+	restoreBound = `SET SESSION innodb_lock_wait_timeout = @idemgen_row_wait, SESSION lock_wait_timeout = @idemgen_table_wait,
+SESSION sql_mode = @idemgen_sql_mode`
+)
+
+// noWait is the least that the engine can wait for a row. MariaDB takes 0 for no wait; MySQL's least is 1, and 0 is an error in
+// a strict mode.
+const noWait = `IF(VERSION() LIKE '%MariaDB%', 0, 1)`
+
+// maxWait is more than anybody waits, and less than either setting can hold.
+const maxWait = 24 * 24 * time.Hour
+
+// shortWait is how long a statement waits that others are hardly ever in the way of.
+const shortWait = 2 * time.Second
+
+// seconds is a wait as these engines count it, in whole seconds: rounded up, but down where the caller's context ends before
+// that, since a context that ends in a statement costs the connection.
+func seconds(ctx context.Context, wait time.Duration) int64 {
+	wait = min(wait, maxWait)
+	up := int64((wait + time.Second - 1) / time.Second)
+	if deadline, ok := ctx.Deadline(); ok && up > 1 && time.Until(deadline) < time.Duration(up)*time.Second {
+		up--
+	}
+	return up
+}
+
+// toDuration is a number of seconds.
+func toDuration(n int64) time.Duration { return time.Duration(n) * time.Second }
+
+// bounding is the statement that bounds the waits of those after it.
+func bounding(n int64) string {
+	row := noWait
+	if n > 0 {
+		row = fmt.Sprint(n)
+	}
+	return fmt.Sprintf(bound, row, max(n, 1))
+}
+
+// execer is a connection, or a transaction on one.
+type execer interface {
+	ExecContext(context.Context, string, ...any) (sql.Result, error)
+}
+
+// bounded runs a statement that waits for locks at most n seconds, in a strict SQL mode. What the settings were, they are again
+// afterwards. An error of restore leaves them in an unknown state.
+func bounded(ctx context.Context, on execer, n int64, run func() error) (err, restore error) {
+	if _, err := on.ExecContext(ctx, bounding(n)); err != nil {
+		return err, err
+	}
+	err = run()
+	detached, cancel := driver.Detach(ctx)
+	defer cancel()
+	_, restore = on.ExecContext(detached, restoreBound)
+	return err, restore
+}
+
+// take takes a connection and runs the statement that readies it. One that turns out to be bad broke while it was idle, after a
+// restart of the server say, and so may have others: nothing has been done on it, and the next one is tried.
+func (d *database) take(ctx context.Context, ready string) (*sql.Conn, error) {
+	for tries := d.db.Stats().Idle + 1; ; tries-- {
+		conn, err := d.db.Conn(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if _, err = conn.ExecContext(ctx, ready); err == nil {
+			return conn, nil
+		}
+		discard(conn)
+		_ = conn.Close() // it is closed
+		if !errors.Is(err, sqldriver.ErrBadConn) || tries == 0 {
+			return nil, err
+		}
+	}
+}
+
+// discard has database/sql close the connection.
+func discard(conn *sql.Conn) {
+	// The error is the one that is passed in: it is the way to say so.
+	_ = conn.Raw(func(any) error { return sqldriver.ErrBadConn })
+}
+
+// give gives a connection back as it was taken, or closes it where that cannot be said of it.
+func give(ctx context.Context, conn *sql.Conn, broken bool) {
+	if !broken {
+		ctx, cancel := driver.Detach(ctx)
+		defer cancel()
+		_, err := conn.ExecContext(ctx, restoreHold)
+		broken = err != nil
+	}
+	if broken {
+		discard(conn)
+	}
+	_ = conn.Close() // the only error says that it is closed already
+}
