@@ -73,8 +73,8 @@ func fill(s *model.Store, name string) (File, error) {
 		return File{}, bug("no template for engine %q: %v", s.Engine, err)
 	}
 	values := struct{ Schema, Table, Index string }{Table: Table(s), Index: quote(s, s.Table+"_expires_at")}
-	// Everybody may use public, but only an owner of the database may say that it should exist.
-	if s.Schema != "" && s.Schema != "public" {
+	// Everybody may use PostgreSQL's public, but only an owner of the database may say that it should exist.
+	if s.Schema != "" && !(s.Engine == "postgresql" && s.Schema == "public") {
 		values.Schema = quote(s, s.Schema)
 	}
 	var b bytes.Buffer

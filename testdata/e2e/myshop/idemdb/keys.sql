@@ -73,12 +73,12 @@ WHERE handler = sqlc.arg(handler) AND `key` = sqlc.arg('key')
 
 -- name: Sweep :execrows
 -- Sweep deletes a batch of the rows whose window has passed, those first that have waited longest. Only completed rows go,
--- and none that somebody is just taking over.
-DELETE k
+-- and none that somebody is just taking over. The table has no alias, which would ask for a default database.
+DELETE `idempotency_keys`
 FROM (
     SELECT handler, `key` FROM `idempotency_keys`
     WHERE expires_at <= UNIX_TIMESTAMP() * 1000000 + MICROSECOND(NOW(6)) AND state IN ('done', 'failed')
     ORDER BY expires_at
     LIMIT ?
-    FOR UPDATE SKIP LOCKED) AS expired
-STRAIGHT_JOIN `idempotency_keys` AS k ON k.handler = expired.handler AND k.`key` = expired.`key`;
+    FOR UPDATE SKIP LOCKED) AS swept
+STRAIGHT_JOIN `idempotency_keys` ON `idempotency_keys`.handler = swept.handler AND `idempotency_keys`.`key` = swept.`key`;

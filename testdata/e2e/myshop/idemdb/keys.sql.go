@@ -246,14 +246,14 @@ func (q *Queries) Renew(ctx context.Context, db DBTX, arg RenewParams) (int64, e
 }
 
 const sweep = `-- name: Sweep :execrows
-DELETE k
+DELETE ` + "`" + `idempotency_keys` + "`" + `
 FROM (
     SELECT handler, ` + "`" + `key` + "`" + ` FROM ` + "`" + `idempotency_keys` + "`" + `
     WHERE expires_at <= UNIX_TIMESTAMP() * 1000000 + MICROSECOND(NOW(6)) AND state IN ('done', 'failed')
     ORDER BY expires_at
     LIMIT ?
-    FOR UPDATE SKIP LOCKED) AS expired
-STRAIGHT_JOIN ` + "`" + `idempotency_keys` + "`" + ` AS k ON k.handler = expired.handler AND k.` + "`" + `key` + "`" + ` = expired.` + "`" + `key` + "`" + `
+    FOR UPDATE SKIP LOCKED) AS swept
+STRAIGHT_JOIN ` + "`" + `idempotency_keys` + "`" + ` ON ` + "`" + `idempotency_keys` + "`" + `.handler = swept.handler AND ` + "`" + `idempotency_keys` + "`" + `.` + "`" + `key` + "`" + ` = swept.` + "`" + `key` + "`" + `
 `
 
 type SweepParams struct {
@@ -261,7 +261,7 @@ type SweepParams struct {
 }
 
 // Sweep deletes a batch of the rows whose window has passed, those first that have waited longest. Only completed rows go,
-// and none that somebody is just taking over.
+// and none that somebody is just taking over. The table has no alias, which would ask for a default database.
 func (q *Queries) Sweep(ctx context.Context, db DBTX, arg SweepParams) (int64, error) {
 	result, err := db.ExecContext(ctx, sweep, arg.Limit)
 	if err != nil {
