@@ -3,6 +3,7 @@
 package scenario
 
 import (
+	_ "github.com/go-sql-driver/mysql"
 	_ "github.com/google/uuid"
 	_ "github.com/idemgen/idemgen/runtime/store"
 	_ "github.com/jackc/pgx/v5/pgtype"

@@ -5,6 +5,7 @@ var (
 	TxMethods   = txMethods
 	Shape       = shape
 	ReadStore   = readStore
+	Quoted      = quoted
 	Nullables   = nullables
 	IndexSuffix = indexSuffix
 )

@@ -63,6 +63,8 @@ func TestReadStore(t *testing.T) {
 		{Engine: "postgresql", Driver: model.PGX, Table: "idempotency_keys"},
 		{Engine: "postgresql", Driver: model.SQL, Schema: "billing", Table: "claimed"},
 		{Engine: "sqlite", Driver: model.SQL, Table: "idempotency_keys"},
+		{Engine: "mysql", Driver: model.SQL, Table: "idempotency_keys"},
+		{Engine: "mysql", Driver: model.SQL, Schema: "billing", Table: "claimed"},
 	} {
 		st.Name = "idemdb"
 		dir := t.TempDir()
@@ -76,6 +78,7 @@ func TestReadStore(t *testing.T) {
 		assert.Equal(t, st.Engine, got.Engine)
 		assert.Equal(t, st.Driver, got.Driver)
 		assert.Equal(t, sqlcode.Table(&st), got.Table)
+		assert.Equal(t, analyze.Quoted(&st), got.Table)
 		assert.Contains(t, string(files.Schema.Data), st.Table+analyze.IndexSuffix)
 	}
 }

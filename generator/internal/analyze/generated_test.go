@@ -44,6 +44,9 @@ func (i storeImporter) Import(path string) (*types.Package, error) {
 		return i.workspace.Import(path)
 	}
 	driver := map[model.Driver]string{model.PGX: "idempgx", model.SQL: "idemsql"}[i.store.Driver]
+	if i.store.Engine == "mysql" {
+		driver = "idemmysql"
+	}
 	const runtime = "github.com/idemgen/idemgen/runtime/"
 	src := "package " + i.store.Name + "\nimport (\"" + runtime + "store\"; \"" + runtime + driver + "\")\n" +
 		"var Store store.Queries[" + driver + ".DBTX]\n"

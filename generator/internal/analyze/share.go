@@ -94,12 +94,16 @@ func (a *analyzer) keepsEngine(c *choice, there string) bool {
 	return false
 }
 
-// quoted is the table's name as the statements of a store spell it.
+// quoted is the table's name as the statements of a store spell it. No name has a quote in it: see chooseTable.
 func quoted(s *model.Store) string {
-	if s.Schema == "" {
-		return `"` + s.Table + `"`
+	mark := `"`
+	if s.Engine == mysql {
+		mark = "`"
 	}
-	return `"` + s.Schema + `"."` + s.Table + `"`
+	if s.Schema == "" {
+		return mark + s.Table + mark
+	}
+	return mark + s.Schema + mark + "." + mark + s.Table + mark
 }
 
 var insertInto = regexp.MustCompile(`(?m)^INSERT INTO (\S+)`)

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/idemgen/idemgen/generator/internal/directive"
 	"github.com/idemgen/idemgen/generator/internal/model"
@@ -73,6 +74,7 @@ func (a *analyzer) choose(s *scan) *choice {
 		return nil
 	}
 	ok := s.chooseEngine(&c.store)
+	ok = s.checkNames(&c.store) && ok
 	ok = s.chooseTable(c) && ok
 	ok = s.checkSchema() && ok
 	ok = s.chooseOut(c) && ok
@@ -122,6 +124,10 @@ func (s *scan) chooseDriver(st *model.Store) bool {
 		return false
 	}
 	if conf != nil {
+		if engines := conf.engines(); len(engines) == 1 && engines[0] != postgresql {
+			st.Driver = model.SQL
+			return true
+		}
 		if drivers := conf.drivers(); len(drivers) == 1 {
 			st.Driver = drivers[0]
 			return true
@@ -237,6 +243,19 @@ func (s *scan) chooseEngine(st *model.Store) bool {
 		return false
 	}
 	return true
+}
+
+// checkNames checks that the names of the handlers are what the engine stores. Of a name= the parser has.
+func (s *scan) checkNames(st *model.Store) bool {
+	ok := true
+	for _, h := range s.handlers {
+		if st.Engine == mysql && strings.ContainsFunc(h.Name, func(r rune) bool { return r > unicode.MaxASCII }) {
+			s.a.diags.Add(h.namePos, codeNameForm, "give another one with name=",
+				"the name of %s is stored with every key, which on MySQL is ASCII: %s", h.Source, h.Name)
+			ok = false
+		}
+	}
+	return ok
 }
 
 // transactional says that a handler of the package has a transaction.

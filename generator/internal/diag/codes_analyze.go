@@ -42,6 +42,6 @@ var analyzeMeanings = []Meaning{
 	{"IDEM280", "a name that would be generated is taken in the package"},
 	{"IDEM281", "two generated names are the same"},
 	{"IDEM282", "two handlers of a module have one name, and so would share rows"},
-	{"IDEM283", "a handler's name is too long"},
+	{"IDEM283", "a handler's name is too long, or has letters that its database does not store"},
 	{"IDEM284", "a package gives a predeclared name another meaning that generated code needs"},
 }

@@ -30,7 +30,7 @@ func TestHelpAndMarkdown(t *testing.T) {
 		for _, o := range tagOptions {
 			assert.Contains(t, text, o.name, name)
 		}
-		for _, p := range append([]string{"mysql", "keyversion", "compat"}, planned.verbs...) {
+		for _, p := range append([]string{"keyversion", "compat"}, planned.verbs...) {
 			assert.NotContains(t, text, p, name)
 		}
 	}

@@ -73,7 +73,7 @@ var verbs = []verb{
 			},
 			{
 				name: "table", syntax: "[SCHEMA.]TABLE", form: text,
-				doc: "The table of keys. Default: idempotency_keys.",
+				doc: "The table of keys; on MySQL a SCHEMA is a database. Default: idempotency_keys.",
 			},
 		},
 	},

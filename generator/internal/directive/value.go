@@ -59,7 +59,7 @@ func (p *argParser) checkWord(arg *argument, a Arg) bool {
 	return false
 }
 
-// maxLabel is the longest handler name: it is half of a row's key, and MySQL's indexes end at 767 bytes.
+// maxLabel is the longest handler name: it is half of a row's key, of which MySQL's column takes 255 bytes with a key version.
 const maxLabel = 200
 
 // checkLabel checks a handler's name. It is stored, read by operators, and part of metrics; "@" separates a key

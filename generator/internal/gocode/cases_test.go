@@ -100,6 +100,17 @@ var cases = map[string]func(testing.TB) *model.Package{
 		}
 		return b.pkg
 	},
+	"maria": func(t testing.TB) *model.Package {
+		b := newBuilder(t, "maria", model.SQL)
+		b.pkg.Store.ImportPath, b.pkg.Store.Engine = "example.com/shop/my/idemdb", "mysql"
+		b.group("Service", model.Methods, true).
+			handler("Refund", func(h *handlerBuilder) { h.key("ID", model.String) }).
+			handler("ChargeCard", func(h *handlerBuilder) {
+				h.h.Lease, h.h.LeaseAs = 30*time.Second, "30s"
+				h.key("ID", model.String)
+			})
+		return b.pkg
+	},
 	"keys": func(t testing.TB) *model.Package {
 		b := newBuilder(t, "keys", model.PGX)
 		b.group("Service", model.Methods, true).

@@ -77,6 +77,7 @@ func compareStores(t *testing.T) {
 	stores := map[string]*model.Store{
 		"idemdb":      {Name: "idemdb", Engine: "postgresql", Driver: model.PGX, Schema: "Billing", Table: "idempotency_keys"},
 		"sql/idemdb":  {Name: "idemdb", Engine: "postgresql", Driver: model.SQL, Table: "keys"},
+		"my/idemdb":   {Name: "idemdb", Engine: "mysql", Driver: model.SQL, Schema: "billing", Table: "keys"},
 		"lite/idemdb": {Name: "idemdb", Engine: "sqlite", Driver: model.SQL, Table: "idempotency_keys"},
 	}
 	for _, dir := range slices.Sorted(maps.Keys(stores)) {
@@ -132,6 +133,8 @@ func TestBugsAreReported(t *testing.T) {
 			require.ErrorContains(t, err, "bug in idemgen")
 		})
 	}
-	_, err := Store(&model.Store{Engine: "sqlite", Driver: model.PGX}, "", "")
-	require.ErrorContains(t, err, "bug in idemgen")
+	for _, s := range []*model.Store{{Engine: "sqlite", Driver: model.PGX}, {Engine: "mysql", Driver: model.PGX}, {Engine: "mysql"}} {
+		_, err := Store(s, "", "")
+		require.ErrorContains(t, err, "bug in idemgen")
+	}
 }

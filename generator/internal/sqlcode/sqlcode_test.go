@@ -24,16 +24,23 @@ func TestNamesAreQuoted(t *testing.T) {
 		{model.Store{Engine: "postgresql", Table: "Order", Schema: "public"}, `"public"."Order"`, `"Order_expires_at"`, "", "timestamptz"},
 		{model.Store{Engine: "postgresql", Table: `a"b`, Schema: "Billing"}, `"Billing"."a""b"`, `"a""b_expires_at"`, `CREATE SCHEMA IF NOT EXISTS "Billing";`, "bytea"},
 		{model.Store{Engine: "sqlite", Table: "order"}, `"order"`, `"order_expires_at"`, "", "STRICT"},
+		{model.Store{Engine: "mysql", Table: "order"}, "`order`", "`order_expires_at`", "", "InnoDB"},
+		{model.Store{Engine: "mysql", Table: "a`b", Schema: "public"}, "`public`.`a``b`", "`a``b_expires_at`", "CREATE DATABASE IF NOT EXISTS `public`;", "BINARY(16)"},
 	} {
 		files, err := Render(&c.store)
 		require.NoError(t, err)
 		schema := string(files.Schema.Data)
 		assert.Equal(t, c.table, Table(&c.store))
 		assert.Contains(t, schema, "CREATE TABLE IF NOT EXISTS "+c.table+" (")
-		assert.Contains(t, schema, "CREATE INDEX IF NOT EXISTS "+c.index+" ON "+c.table+" (expires_at)")
+		if c.store.Engine == "mysql" { // which knows no IF NOT EXISTS of an index
+			assert.Contains(t, schema, "\n    INDEX "+c.index+" (expires_at)\n")
+		} else {
+			assert.Contains(t, schema, "CREATE INDEX IF NOT EXISTS "+c.index+" ON "+c.table+" (expires_at)")
+		}
 		assert.Contains(t, schema, c.engineSpecific)
 		if c.createsSchema == "" {
 			assert.NotContains(t, schema, "CREATE SCHEMA")
+			assert.NotContains(t, schema, "CREATE DATABASE")
 		} else {
 			assert.Contains(t, schema, "\n"+c.createsSchema+"\n")
 		}
