@@ -61,7 +61,7 @@ func TestCheck(t *testing.T) {
 	})
 	t.Run("no permission", func(t *testing.T) {
 		t.Parallel()
-		for _, d := range drivers()[:2] {
+		for _, d := range onPostgres() {
 			t.Run(d.name, func(t *testing.T) {
 				t.Parallel()
 				d.need(t)

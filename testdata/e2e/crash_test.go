@@ -33,11 +33,7 @@ func TestCrash(t *testing.T) {
 				s := d.open(t, setup{})
 				e := order()
 				killWorker(t, d, job{Driver: d.name, Place: s.place, Stage: stage, Event: e})
-				if d.postgres { // the server needs a moment to see that its client is gone
-					eventually(t, func() bool {
-						return s.count(t, `SELECT count(*) FROM pg_stat_activity WHERE application_name = $1`, s.place+workerSuffix) == 0
-					})
-				}
+				s.awaitWorkersEnd(t)
 				if stage == inTransaction {
 					s.clean(t)
 				}
@@ -55,11 +51,24 @@ func TestCrash(t *testing.T) {
 	}
 }
 
+// awaitWorkersEnd returns when the server has seen that a killed worker process is gone, which takes it a moment.
+func (s *shop) awaitWorkersEnd(t *testing.T) {
+	t.Helper()
+	switch {
+	case s.postgres:
+		eventually(t, func() bool {
+			return s.count(t, `SELECT count(*) FROM pg_stat_activity WHERE application_name = $1`, s.place+workerSuffix) == 0
+		})
+	case s.mysql: // where the test's own connections have none
+		eventually(t, func() bool { return s.transactions(t).all[s.place] == 0 })
+	}
+}
+
 // job is what a worker process is to do.
 type job struct {
 	Driver string
-	Server string // PostgreSQL: the DSN of the server
-	Place  string // its schema; SQLite: the DSN
+	Server string // PostgreSQL, MariaDB: the DSN of the server
+	Place  string // its schema or database; SQLite: the DSN
 	Stage  string // where it gets killed
 	Event  events.OrderPlaced
 
@@ -92,8 +101,11 @@ func killWorker(t *testing.T, d driver, j job) {
 // startWorker starts a worker process, and returns it with what it says.
 func startWorker(t *testing.T, d driver, j job) (*exec.Cmd, *bufio.Reader) {
 	t.Helper()
-	if d.postgres {
+	switch {
+	case d.postgres:
 		j.Server = server.DSN
+	case d.mysql:
+		j.Server = myServer.DSN
 	}
 	text, err := json.Marshal(j)
 	require.NoError(t, err)
@@ -180,9 +192,12 @@ func (j job) open(ctx context.Context) (_ worker, end func(), err error) {
 		}
 		return worker{liteshop.NewIdempotentService(&liteshop.Service{
 			OnPlaceOrder: func(ctx context.Context, tx *sql.Tx, e events.OrderPlaced) (events.Receipt, error) {
-				return place(ctx, sqlTx{drivers()[2], tx}, e)
+				return place(ctx, sqlTx{driverOf("lite"), tx}, e)
 			},
 		}, db), liteshop.NewIdempotentCards(j.cards(), db)}, func() { _ = db.Close() }, nil
+	}
+	if j.Driver == "maria" {
+		return j.openMaria(place)
 	}
 	config, err := pgxpool.ParseConfig(j.Server)
 	if err != nil {
@@ -194,7 +209,7 @@ func (j job) open(ctx context.Context) (_ worker, end func(), err error) {
 		db := stdlib.OpenDB(*config.ConnConfig)
 		return worker{stdshop.NewIdempotentService(&stdshop.Service{
 			OnPlaceOrder: func(ctx context.Context, tx *sql.Tx, e events.OrderPlaced) (events.Receipt, error) {
-				return place(ctx, sqlTx{drivers()[1], tx}, e)
+				return place(ctx, sqlTx{driverOf("std"), tx}, e)
 			},
 		}, db), stdshop.NewIdempotentCards(j.cards(), db)}, func() { _ = db.Close() }, nil
 	}

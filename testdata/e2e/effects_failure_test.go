@@ -17,9 +17,12 @@ import (
 
 // abroad is a database whose error texts nobody can go by.
 func (s *shop) abroad() {
-	if s.postgres {
+	switch {
+	case s.postgres:
 		s.proxy.Translate()
-	} else {
+	case s.mysql:
+		s.wire.Translate()
+	default:
 		s.hook.Translate()
 	}
 }

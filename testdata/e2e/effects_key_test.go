@@ -131,8 +131,8 @@ func TestEffects04_TwoHandlersOfOneEvent(t *testing.T) {
 		}
 		key := "acme/" + e.OrderID.String()
 		assert.ElementsMatch(t, []row{
-			{d.name + ".audit", key, "done"},
-			{d.name + "shop.Service.PlaceOrder", key, "done"},
+			{d.code + ".audit", key, "done"},
+			{d.code + "shop.Service.PlaceOrder", key, "done"},
 		}, s.rows(t))
 		assert.Equal(t, 2, s.effects(t))
 	})
@@ -198,7 +198,7 @@ func TestEffects07_OtherAmount(t *testing.T) {
 		assert.Zero(t, got, "not the stored result")
 		var wrapped *idem.Error
 		require.ErrorAs(t, err, &wrapped)
-		assert.Equal(t, d.name+"shop.Service.PlaceOrder", wrapped.Handler)
+		assert.Equal(t, d.code+"shop.Service.PlaceOrder", wrapped.Handler)
 		assert.Equal(t, "acme/"+e.OrderID.String(), wrapped.Key)
 
 		again, err := s.PlaceOrder(t.Context(), e)
@@ -267,11 +267,11 @@ func TestForms(t *testing.T) {
 		}
 		assert.Equal(t, 4, s.effects(t))
 		assert.ElementsMatch(t, []row{
-			{d.name + "shop.Service.RushOrder", "acme/" + e.OrderID.String(), "done"},
-			{d.name + "shop.Service.ReserveStock", e.OrderID.String() + "/tea", "done"},
-			{d.name + "shop.Settle", "acme/" + batch.String(), "done"},
-			{d.name + "shop.Refunds.Refund", "p-1/-1", "done"},
-			{d.name + "shop.Service.Ship", "post/~", "done"},
+			{d.code + "shop.Service.RushOrder", "acme/" + e.OrderID.String(), "done"},
+			{d.code + "shop.Service.ReserveStock", e.OrderID.String() + "/tea", "done"},
+			{d.code + "shop.Settle", "acme/" + batch.String(), "done"},
+			{d.code + "shop.Refunds.Refund", "p-1/-1", "done"},
+			{d.code + "shop.Service.Ship", "post/~", "done"},
 		}, s.rows(t))
 	})
 }

@@ -21,7 +21,7 @@ var errBusiness = errors.New("out of stock")
 
 // levels are the isolation levels that a driver has; the zero value is its default.
 func (d driver) levels() []sql.IsolationLevel {
-	if !d.postgres {
+	if d.code == "lite" {
 		return []sql.IsolationLevel{sql.LevelDefault, sql.LevelSerializable}
 	}
 	return []sql.IsolationLevel{sql.LevelDefault, sql.LevelReadCommitted, sql.LevelRepeatableRead, sql.LevelSerializable}
@@ -267,9 +267,12 @@ func TestEffects27_SweptBetweenClaimAndLookup(t *testing.T) {
 // beforeLookup has do run once, before the shop's first look-up of a row.
 func (s *shop) beforeLookup(do func()) {
 	const text = "-- name: Lookup"
-	if s.postgres {
+	switch {
+	case s.postgres:
 		s.proxy.Before(text, do)
-	} else {
+	case s.mysql:
+		s.wire.Before(text, do)
+	default:
 		s.hook.Before(text, do)
 	}
 }

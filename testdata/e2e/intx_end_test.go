@@ -37,8 +37,8 @@ func (l lateTx) Exec(ctx context.Context, query string, args ...any) (pgconn.Com
 // nothing of the run is in the caller's transaction.
 func TestInTx_ContextOverAtTheEnd(t *testing.T) {
 	t.Parallel()
-	drivers()[0].need(t)
-	s := drivers()[0].open(t, setup{})
+	driverOf("pgx").need(t)
+	s := driverOf("pgx").open(t, setup{})
 	spec := idem.Spec[string]{Name: "late", Window: time.Hour, Key: func(key string) (string, error) { return key, nil }}
 	handler := idem.NewHandler(idempgx.New(s.pool, pgxdb.Store), spec, idem.NoResult(func(ctx context.Context, tx pgx.Tx, what string) error {
 		return s.effect(ctx, pgxTx{tx}, what)

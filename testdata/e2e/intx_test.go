@@ -112,7 +112,7 @@ func TestInTx_HandlerFails(t *testing.T) {
 // A swallowed SQL error does not look joined, and does not take the caller's transaction with it.
 func TestInTx_SwallowedError(t *testing.T) {
 	t.Parallel()
-	for _, d := range drivers()[:2] {
+	for _, d := range onPostgres() {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
 			d.need(t)
@@ -252,7 +252,7 @@ func TestInTx_PermanentFailure(t *testing.T) {
 // A rival is waited for, for a time; the caller's transaction survives the wait.
 func TestInTx_Rival(t *testing.T) {
 	t.Parallel()
-	for _, d := range drivers()[:2] {
+	for _, d := range onPostgres() {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
 			d.need(t)

@@ -231,11 +231,8 @@ func TestLease_MetByATransaction(t *testing.T) {
 			{"running", "-1", func(err error) bool { return err == nil }},
 			{"released", "0", func(err error) bool { return err == nil }},
 		} {
-			end := `CAST(unixepoch('subsec') * 1000000 AS INTEGER) + ` + lease.seconds + `000000`
-			if d.postgres {
-				end = `clock_timestamp() + interval '` + lease.seconds + ` seconds'`
-			}
-			s.exec(t, fmt.Sprintf(`UPDATE idempotency_keys SET state = '%s', expires_at = NULL, lease_until = %s`, lease.state, end))
+			s.exec(t, fmt.Sprintf(`UPDATE idempotency_keys SET state = '%s', expires_at = NULL, lease_until = %s`,
+				lease.state, d.inSeconds(lease.seconds)))
 			_, err := s.PlaceOrder(t.Context(), e)
 			assert.True(t, lease.err(err), "%s %s: %v", lease.state, lease.seconds, err)
 		}

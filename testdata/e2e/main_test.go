@@ -11,13 +11,17 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/idemgen/idemgen/testdata/e2e/mytest"
 	"github.com/idemgen/idemgen/testdata/e2e/pgtest"
 )
 
-// server is the PostgreSQL of all tests; nil where there is none.
-var server *pgtest.Server
+// server is the PostgreSQL of all tests, and myServer the MariaDB; nil where there is none.
+var (
+	server   *pgtest.Server
+	myServer *mytest.Server
+)
 
-// The environment of a run; see package pgtest for the server's.
+// The environment of a run; see packages pgtest and mytest for the servers'.
 const (
 	requireVariable = "IDEMGEN_REQUIRE"  // what must not be left out, with commas
 	leftOutVariable = "IDEMGEN_LEFT_OUT" // a file to add a line to for what was left out
@@ -32,19 +36,32 @@ func TestMain(m *testing.M) {
 }
 
 func runTests(m *testing.M) int {
-	var err error
-	server, err = pgtest.Start(context.Background())
-	if err != nil && !errors.Is(err, pgtest.ErrNotInstalled) {
-		fmt.Fprintln(os.Stderr, "PostgreSQL does not start:", err)
-		return 1
+	var postgres, mariadb error
+	server, postgres = pgtest.Start(context.Background())
+	myServer, mariadb = mytest.Start(context.Background())
+	code := 1
+	switch {
+	case postgres != nil && !errors.Is(postgres, pgtest.ErrNotInstalled):
+		fmt.Fprintln(os.Stderr, "PostgreSQL does not start:", postgres)
+	case mariadb != nil && !errors.Is(mariadb, mytest.ErrNotInstalled):
+		fmt.Fprintln(os.Stderr, "MariaDB does not start:", mariadb)
+	default:
+		code = m.Run()
 	}
-	code := m.Run()
+	var errs []error
 	if server != nil {
-		if err := server.Stop(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			code = max(code, 1)
-		}
-	} else if err := leaveOut("postgres", err); err != nil {
+		errs = append(errs, server.Stop())
+	}
+	if myServer != nil {
+		errs = append(errs, myServer.Stop())
+	}
+	if code == 0 && server == nil {
+		errs = append(errs, leaveOut("postgres", postgres))
+	}
+	if code == 0 && myServer == nil {
+		errs = append(errs, leaveOut("mariadb", mariadb))
+	}
+	if err := errors.Join(errs...); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		code = max(code, 1)
 	}

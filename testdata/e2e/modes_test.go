@@ -13,7 +13,7 @@ import (
 // Every way in which pgx can speak to the server, those included that a transaction-pooling proxy needs.
 func TestExecModes(t *testing.T) {
 	t.Parallel()
-	for _, d := range drivers()[:2] {
+	for _, d := range onPostgres() {
 		for _, mode := range []pgx.QueryExecMode{
 			pgx.QueryExecModeCacheStatement, pgx.QueryExecModeCacheDescribe, pgx.QueryExecModeDescribeExec,
 			pgx.QueryExecModeExec, pgx.QueryExecModeSimpleProtocol,

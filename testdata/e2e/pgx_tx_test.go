@@ -22,7 +22,7 @@ type pgxHandler func(ctx context.Context, tx pgx.Tx) error
 // openHandler opens a shop on pgx whose PlaceOrder calls handle after its effect.
 func openHandler(t *testing.T, handle pgxHandler) *shop {
 	t.Helper()
-	drivers()[0].need(t)
+	driverOf("pgx").need(t)
 	s := openPGX(t, setup{})
 	s.placeOrder = func(ctx context.Context, tx Tx, e events.OrderPlaced) (events.Receipt, error) {
 		r, err := s.receipt(ctx, tx, e)
@@ -273,7 +273,7 @@ func TestPGXTx_EndedBySQLText(t *testing.T) {
 // The same on database/sql, where the handler can call Commit itself.
 func TestSQLTx_EndedByTheHandler(t *testing.T) {
 	t.Parallel()
-	for _, d := range drivers()[1:] {
+	for _, d := range onSQL() {
 		for _, end := range []string{"Commit", "Rollback"} {
 			t.Run(d.name+" "+end, func(t *testing.T) {
 				t.Parallel()

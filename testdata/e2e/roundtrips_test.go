@@ -21,7 +21,7 @@ func oneConnection(config *pgxpool.Config) {
 // makes as many round trips as the bare transaction, and a repeat makes two.
 func TestRoundTrips(t *testing.T) {
 	t.Parallel()
-	drivers()[0].need(t)
+	driverOf("pgx").need(t)
 	s := openPGX(t, setup{proxied: true, pool: oneConnection})
 	ctx := t.Context()
 	e := order()

@@ -23,9 +23,12 @@ func seen(set setup) setup {
 
 // loseCommit has the answer to the next COMMIT get lost; the transaction has committed by then.
 func (s *shop) loseCommit() {
-	if s.postgres {
+	switch {
+	case s.postgres:
 		s.proxy.Lose(commit)
-	} else {
+	case s.mysql:
+		s.wire.Lose(myCommit)
+	default:
 		s.hook.Lose("COMMIT")
 	}
 }
@@ -34,10 +37,17 @@ func (s *shop) loseCommit() {
 // happened.
 func (s *shop) breakCommit(t *testing.T) <-chan struct{} {
 	done := make(chan struct{})
-	if s.postgres {
+	switch {
+	case s.postgres:
 		s.proxy.Before(commit, func() {
 			defer close(done)
 			s.terminateAll(t)
+		})
+		return done
+	case s.mysql:
+		s.wire.Before(myCommit, func() {
+			defer close(done)
+			s.killAll(t)
 		})
 		return done
 	}
@@ -172,7 +182,7 @@ func TestCommitWithoutAnswerWhileItLives(t *testing.T) {
 	for name, expired := range map[string]bool{"a new row": false, "over an expired row": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for _, d := range drivers()[:2] {
+			for _, d := range onPostgres() {
 				t.Run(d.name, func(t *testing.T) {
 					t.Parallel()
 					d.need(t)
@@ -207,7 +217,7 @@ func TestCommitWithoutAnswerWhileItLives(t *testing.T) {
 // The old transaction does not end in time: nobody knows, and the error says so. A redelivery meets its row.
 func TestCommitWithoutAnswerForGood(t *testing.T) {
 	t.Parallel()
-	for _, d := range drivers()[:2] {
+	for _, d := range onPostgres() {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
 			d.need(t)
@@ -231,7 +241,7 @@ func TestCommitWithoutAnswerForGood(t *testing.T) {
 // After a COMMIT that did not take place a rival was faster: the delivery gets the rival's result.
 func TestCommitWithoutAnswerAndARival(t *testing.T) {
 	t.Parallel()
-	for _, d := range drivers()[:2] {
+	for _, d := range onPostgres() {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
 			d.need(t)
@@ -263,7 +273,7 @@ func TestCommitWithoutAnswerAndARival(t *testing.T) {
 // The caller's end does not keep a COMMIT without answer from being asked about.
 func TestCommitWithoutAnswerAfterTheCallersEnd(t *testing.T) {
 	t.Parallel()
-	for _, d := range drivers()[:2] {
+	for _, d := range onPostgres() {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
 			d.need(t)

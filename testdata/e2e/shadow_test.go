@@ -35,7 +35,7 @@ func TestShadow(t *testing.T) {
 // A rival is not waited for.
 func TestShadow_Rival(t *testing.T) {
 	t.Parallel()
-	for _, d := range drivers()[:2] {
+	for _, d := range onServers() {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
 			d.need(t)

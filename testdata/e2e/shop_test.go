@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-sql-driver/mysql"
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -21,6 +22,7 @@ import (
 
 	"github.com/idemgen/idemgen/testdata/e2e/events"
 	"github.com/idemgen/idemgen/testdata/e2e/litehook"
+	"github.com/idemgen/idemgen/testdata/e2e/mywire"
 	"github.com/idemgen/idemgen/testdata/e2e/wire"
 )
 
@@ -85,9 +87,10 @@ type shop struct {
 	look     *sql.DB             // for the test's own eyes
 	pool     *pgxpool.Pool       // pgx
 	db       *sql.DB             // the others
-	place    string              // PostgreSQL: schema and application name; SQLite: DSN
+	place    string              // PostgreSQL: schema and application name; MariaDB: database and user; SQLite: DSN
 	proxy    *wire.Proxy         // PostgreSQL, if the setup asks for one
 	hook     *litehook.Connector // SQLite
+	wire     *mywire.Wire        // MariaDB
 	runs     atomic.Int64        // of the default bodies
 	seenLock sync.Mutex
 	seen     []idem.Delivery
@@ -100,6 +103,7 @@ type setup struct {
 	database []string              // PostgreSQL: ALTER DATABASE … for each
 	conn     func(*pgx.ConnConfig) // PostgreSQL: further settings of a connection
 	pool     func(*pgxpool.Config) // pgx: further settings of the pool
+	mysql    func(*mysql.Config)   // MariaDB: further settings of the pool
 	journal  string                // SQLite: the journal mode; "wal" if empty
 	memory   bool                  // SQLite: in memory, on one connection, through which the test looks as well
 }
@@ -107,23 +111,49 @@ type setup struct {
 // driver is one of the ways to a database.
 type driver struct {
 	name     string
+	code     string // what the names of the generated package and of its handlers begin with
 	postgres bool
+	mysql    bool
 	open     func(*testing.T, setup) *shop
 }
 
 func drivers() []driver {
 	return []driver{
-		{name: "pgx", postgres: true, open: openPGX},
-		{name: "std", postgres: true, open: openStd},
-		{name: "lite", open: openLite},
+		{name: "pgx", code: "pgx", postgres: true, open: openPGX},
+		{name: "std", code: "std", postgres: true, open: openStd},
+		{name: "maria", code: "my", mysql: true, open: openMaria},
+		{name: "lite", code: "lite", open: openLite},
 	}
 }
+
+func driverOf(name string) driver {
+	all := drivers()
+	return all[slices.IndexFunc(all, func(d driver) bool { return d.name == name })]
+}
+
+func driversThat(fit func(driver) bool) (some []driver) {
+	for _, d := range drivers() {
+		if fit(d) {
+			some = append(some, d)
+		}
+	}
+	return some
+}
+
+// onPostgres, onSQL and onServers are the drivers of PostgreSQL, those of database/sql, and those of databases that tell a rival
+// from any other writer.
+func onPostgres() []driver { return driversThat(func(d driver) bool { return d.postgres }) }
+func onSQL() []driver      { return driversThat(func(d driver) bool { return d.name != "pgx" }) }
+func onServers() []driver  { return driversThat(func(d driver) bool { return d.postgres || d.mysql }) }
 
 // eachDriver runs a test once for each driver, in parallel.
 func eachDriver(t *testing.T, test func(*testing.T, driver)) { each(t, drivers(), test) }
 
 // eachPostgres runs a test once for each driver of PostgreSQL.
-func eachPostgres(t *testing.T, test func(*testing.T, driver)) { each(t, drivers()[:2], test) }
+func eachPostgres(t *testing.T, test func(*testing.T, driver)) { each(t, onPostgres(), test) }
+
+// eachServer runs a test once for each driver of a database that tells a rival from any other writer.
+func eachServer(t *testing.T, test func(*testing.T, driver)) { each(t, onServers(), test) }
 
 func each(t *testing.T, drivers []driver, test func(*testing.T, driver)) {
 	t.Parallel()
@@ -139,16 +169,17 @@ func each(t *testing.T, drivers []driver, test func(*testing.T, driver)) {
 // need leaves the test out where its driver has no database. TestMain says so at the end of the run.
 func (d driver) need(t *testing.T) {
 	t.Helper()
-	if d.postgres && server == nil {
+	switch {
+	case d.postgres && server == nil:
 		t.Skip("left out: no PostgreSQL")
+	case d.mysql && myServer == nil:
+		t.Skip("left out: no MariaDB")
 	}
 }
 
 // newShop has bodies that leave one row in effects each, and an observer.
 func newShop(d string) *shop {
-	s := &shop{}
-	i := slices.IndexFunc(drivers(), func(known driver) bool { return known.name == d })
-	s.driver = drivers()[i]
+	s := &shop{driver: driverOf(d)}
 	s.bodies = bodies{
 		placeOrder: func(ctx context.Context, tx Tx, e events.OrderPlaced) (events.Receipt, error) {
 			return s.receipt(ctx, tx, e)
@@ -238,10 +269,14 @@ func (s *shop) exec(t *testing.T, query string, args ...any) {
 
 // spell writes parameters as the engine wants them.
 func (d driver) spell(query string) string {
-	if d.postgres {
+	switch {
+	case d.postgres:
 		return query
+	case d.mysql:
+		return numbered.ReplaceAllString(query, "?")
+	default:
+		return strings.ReplaceAll(query, "$", "?")
 	}
-	return strings.ReplaceAll(query, "$", "?")
 }
 
 // effects is how many rows the handlers have left.
@@ -255,7 +290,7 @@ type row struct{ handler, key, state string }
 
 func (s *shop) rows(t *testing.T) (all []row) {
 	t.Helper()
-	rows, err := s.look.QueryContext(t.Context(), `SELECT handler, key, state FROM idempotency_keys ORDER BY handler, key`)
+	rows, err := s.look.QueryContext(t.Context(), `SELECT handler, "key", state FROM idempotency_keys ORDER BY handler, "key"`)
 	require.NoError(t, err)
 	defer rows.Close()
 	for rows.Next() {
@@ -270,11 +305,7 @@ func (s *shop) rows(t *testing.T) (all []row) {
 // expire lets all rows be past their window.
 func (s *shop) expire(t *testing.T) {
 	t.Helper()
-	if s.postgres {
-		s.exec(t, `UPDATE idempotency_keys SET expires_at = clock_timestamp() - interval '1 second'`)
-	} else {
-		s.exec(t, `UPDATE idempotency_keys SET expires_at = CAST(unixepoch('subsec') * 1000000 AS INTEGER) - 1000000`)
-	}
+	s.exec(t, `UPDATE idempotency_keys SET expires_at = `+s.past())
 }
 
 // clean says that nothing is left of a delivery: no row, no effect.
@@ -287,8 +318,12 @@ func (s *shop) clean(t *testing.T) {
 // awaitRivals returns when n deliveries wait for another one's end.
 func (s *shop) awaitRivals(t *testing.T, n int) {
 	t.Helper()
-	if s.postgres {
+	switch {
+	case s.postgres:
 		eventually(t, func() bool { return s.activity(t, `wait_event_type = 'Lock'`) >= n })
+		return
+	case s.mysql:
+		eventually(t, func() bool { return s.waiting(t) >= n })
 		return
 	}
 	met := s.hook.Busy()

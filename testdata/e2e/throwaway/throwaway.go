@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -36,8 +37,13 @@ func (a Account) Dir(pattern string) (string, error) {
 
 // Run runs a command to its end as the account. An error holds what it said.
 func (a Account) Run(ctx context.Context, dir, name string, args ...string) error {
+	return a.Feed(ctx, nil, dir, name, args...)
+}
+
+// Feed runs a command that reads input, like Run.
+func (a Account) Feed(ctx context.Context, input io.Reader, dir, name string, args ...string) error {
 	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Dir = dir
+	cmd.Dir, cmd.Stdin = dir, input
 	a.become(cmd)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %w\n%s", cmd, err, out)
