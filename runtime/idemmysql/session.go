@@ -30,6 +30,11 @@ const (
 	releaseMark = "RELEASE SAVEPOINT idemgen"
 )
 
+const (
+	commit   = "COMMIT"
+	rollback = "ROLLBACK"
+)
+
 // begin opens the transaction on a context of its own: database/sql would roll back behind our back when the caller's
 // ends. Only while BEGIN itself is on its way the caller's end counts.
 func (s *session) begin(ctx context.Context) error {
@@ -70,14 +75,17 @@ func (s *session) rollback() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), driver.EndTimeout)
 	defer cancel()
-	_, err := s.conn.ExecContext(ctx, "ROLLBACK")
-	if err != nil {
-		s.broken = true
-	}
-	s.reading = false
+	err := sql.ErrTxDone
 	if s.tx != nil {
+		// Not on the connection: where that turns out to be bad, database/sql would wait for the end of the transaction.
+		_, err = s.tx.ExecContext(ctx, rollback)
 		s.end()
 	}
+	if errors.Is(err, sql.ErrTxDone) {
+		_, err = s.conn.ExecContext(ctx, rollback)
+	}
+	s.reading = false
+	s.broken = s.broken || err != nil
 	return err
 }
 
@@ -140,17 +148,17 @@ func (s *session) Commit(ctx context.Context, c *store.Completion) error {
 			return &driver.CommitError{Fate: driver.Lost, Err: errors.New("the claim is gone")}
 		}
 	}
-	_, err := s.tx.ExecContext(ctx, "COMMIT")
-	switch {
-	case err == nil:
+	_, err := s.tx.ExecContext(ctx, commit)
+	if err == nil {
 		s.end()
 		return nil
-	case definite(err) && s.conn.PingContext(ctx) == nil:
-		return &driver.CommitError{Fate: driver.Refused, Err: err}
-	default:
-		s.broken = true
-		return &driver.CommitError{Fate: driver.Unknown, Err: err}
 	}
+	if definite(err) && s.rollback() == nil {
+		// An answer after which the server goes on.
+		return &driver.CommitError{Fate: driver.Refused, Err: err}
+	}
+	s.broken = true
+	return &driver.CommitError{Fate: driver.Unknown, Err: err}
 }
 
 // whole reports an error where the transaction is not the one any more that was begun.
