@@ -49,7 +49,8 @@ type database struct {
 	queries queries
 	options sql.TxOptions
 	claims  sqltx.Registry
-	fits    atomic.Bool // the table has been looked at, and is as the statements need it
+	points  atomic.Int64 // counts savepoints
+	fits    atomic.Bool  // the table has been looked at, and is as the statements need it
 }
 
 // queries are the store's, of which a claim of a key that has a row is no error.
@@ -96,6 +97,7 @@ func (d *database) Join(tx *sql.Tx) (driver.Session[*sql.Tx], error) {
 		On:      func(tx *sql.Tx) DBTX { return tx },
 		Newest:  func(tx *sql.Tx) DBTX { return newest{tx} },
 		Engine:  engine{d},
+		Point:   fmt.Sprintf("idemgen_%d", d.points.Add(1)),
 		Claims:  &d.claims,
 	}, nil
 }

@@ -94,7 +94,9 @@ func (d *database) Join(tx *sql.Tx) (driver.Session[*sql.Tx], error) {
 		return nil, errors.New("idemsql: the transaction is nil")
 	}
 	on := func(tx *sql.Tx) DBTX { return tx }
-	return &sqltx.Joined[DBTX]{Handle: tx, Queries: d.queries, On: on, Newest: on, Engine: d.engine, Claims: &d.claims}, nil
+	return &sqltx.Joined[DBTX]{
+		Handle: tx, Queries: d.queries, On: on, Newest: on, Engine: d.engine, Point: "idemgen", Claims: &d.claims,
+	}, nil
 }
 
 func (d *database) Classify(err error) driver.Class {

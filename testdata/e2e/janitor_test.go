@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -99,9 +100,13 @@ func (s *shop) fill(t *testing.T, n int) {
 	t.Helper()
 	switch {
 	case s.mysql:
+		digits := `SELECT 0 AS d` + strings.Repeat(` UNION ALL SELECT %d`, 9)
+		digits = fmt.Sprintf(digits, 1, 2, 3, 4, 5, 6, 7, 8, 9)
 		s.exec(t, `INSERT INTO idempotency_keys (handler, "key", state, owner, created_at, updated_at, expires_at)
-			WITH RECURSIVE numbers(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM numbers WHERE i < $1)
-			SELECT 'old', i, 'done', '0123456789abcdef', 0, 0, `+s.past()+` - i FROM numbers`, n)
+			WITH digits AS (`+digits+`), numbers AS (
+				SELECT 1 + a.d + 10 * b.d + 100 * c.d + 1000 * d.d + 10000 * e.d AS i
+				FROM digits AS a, digits AS b, digits AS c, digits AS d, digits AS e)
+			SELECT 'old', i, 'done', '0123456789abcdef', 0, 0, `+s.past()+` - i FROM numbers WHERE i <= $1`, n)
 		return
 	case s.postgres:
 		s.exec(t, `INSERT INTO idempotency_keys (handler, key, state, owner, expires_at)

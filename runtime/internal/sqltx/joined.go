@@ -35,24 +35,19 @@ type Joined[DB any] struct {
 	Queries    store.Queries[DB]
 	On, Newest func(*sql.Tx) DB
 	Engine     Engine
+	// Point is the savepoint's name. Where one within another of the same name replaces it, each session needs its own.
+	Point string
 	// Claims is the guard's.
 	Claims *Registry
 
 	inside bool // of the savepoint
 }
 
-// The savepoint's name: one within another of the same name hides it until it is released.
-const (
-	setPoint     = "SAVEPOINT idemgen"
-	backToPoint  = "ROLLBACK TO SAVEPOINT idemgen"
-	releasePoint = "RELEASE SAVEPOINT idemgen"
-)
-
 func (s *Joined[DB]) Begin(ctx context.Context) error {
 	if err := s.back(ctx); err != nil {
 		return err
 	}
-	if _, err := s.Handle.ExecContext(ctx, setPoint); err != nil {
+	if _, err := s.Handle.ExecContext(ctx, "SAVEPOINT "+s.Point); err != nil {
 		return err
 	}
 	s.inside = true
@@ -68,9 +63,9 @@ func (s *Joined[DB]) back(ctx context.Context) error {
 	s.inside = false
 	ctx, cancel := driver.Detach(ctx)
 	defer cancel()
-	_, err := s.Handle.ExecContext(ctx, backToPoint)
+	_, err := s.Handle.ExecContext(ctx, "ROLLBACK TO SAVEPOINT "+s.Point)
 	if err == nil {
-		_, err = s.Handle.ExecContext(ctx, releasePoint)
+		_, err = s.Handle.ExecContext(ctx, "RELEASE SAVEPOINT "+s.Point)
 	}
 	if err != nil {
 		// The first error tells more than the second, which is the transaction's end.
@@ -129,7 +124,7 @@ func (s *Joined[DB]) Commit(ctx context.Context, c *store.Completion) error {
 			return &driver.CommitError{Fate: driver.Lost, Err: errors.New("the claim is gone")}
 		}
 	}
-	if _, err := s.Handle.ExecContext(ctx, releasePoint); err != nil {
+	if _, err := s.Handle.ExecContext(ctx, "RELEASE SAVEPOINT "+s.Point); err != nil {
 		if s.Engine.NoPoint(err) {
 			return &driver.CommitError{Fate: driver.Lost, Err: err}
 		}
