@@ -15,7 +15,7 @@ const commit = "commit\x00"
 
 // A connection that dies in the handler takes the claim with it.
 func TestConnectionLostInTheHandler(t *testing.T) {
-	eachPostgres(t, func(t *testing.T, d driver) {
+	eachServer(t, func(t *testing.T, d driver) {
 		s := d.open(t, setup{})
 		honest := s.placeOrder
 		s.placeOrder = func(ctx context.Context, tx Tx, e events.OrderPlaced) (events.Receipt, error) {
@@ -23,11 +23,19 @@ func TestConnectionLostInTheHandler(t *testing.T) {
 			if err != nil {
 				return r, err
 			}
-			pid, err := tx.Int(ctx, `SELECT pg_backend_pid()`)
+			myself := `SELECT pg_backend_pid()`
+			if d.mysql {
+				myself = `SELECT CONNECTION_ID()`
+			}
+			id, err := tx.Int(ctx, myself)
 			if err != nil {
 				return r, err
 			}
-			s.terminate(t, pid)
+			if d.mysql {
+				s.kill(t, id)
+			} else {
+				s.terminate(t, id)
+			}
 			_, err = tx.Exec(ctx, `SELECT 1`)
 			assert.Error(t, err)
 			return r, nil // swallowed
@@ -50,6 +58,16 @@ func (s *shop) terminate(t *testing.T, pid int64) {
 	t.Helper()
 	s.exec(t, `SELECT pg_terminate_backend($1)`, pid)
 	eventually(t, func() bool { return s.count(t, `SELECT count(*) FROM pg_stat_activity WHERE pid = $1`, pid) == 0 })
+}
+
+// endAll ends all connections of the code under test that there are now, and returns when they are gone.
+func (s *shop) endAll(t *testing.T) {
+	t.Helper()
+	if s.mysql {
+		s.killAll(t)
+	} else {
+		s.terminateAll(t)
+	}
 }
 
 // terminateAll ends all connections of the code under test that there are now.

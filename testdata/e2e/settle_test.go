@@ -37,17 +37,10 @@ func (s *shop) loseCommit() {
 // happened.
 func (s *shop) breakCommit(t *testing.T) <-chan struct{} {
 	done := make(chan struct{})
-	switch {
-	case s.postgres:
-		s.proxy.Before(commit, func() {
+	if s.postgres || s.mysql {
+		s.beforeCommit(func() {
 			defer close(done)
-			s.terminateAll(t)
-		})
-		return done
-	case s.mysql:
-		s.wire.Before(myCommit, func() {
-			defer close(done)
-			s.killAll(t)
+			s.endAll(t)
 		})
 		return done
 	}
@@ -57,6 +50,36 @@ func (s *shop) breakCommit(t *testing.T) <-chan struct{} {
 		s.hook.Fail("ROLLBACK")
 	})
 	return done
+}
+
+// beforeCommit has do run once, before the next COMMIT goes to the database server.
+func (s *shop) beforeCommit(do func()) {
+	if s.mysql {
+		s.wire.Before(myCommit, do)
+	} else {
+		s.proxy.Before(commit, do)
+	}
+}
+
+// beforeClaim has do run once, before the next claim goes to the database server.
+func (s *shop) beforeClaim(do func()) {
+	if s.mysql {
+		s.wire.Before("-- name: Claim", do)
+	} else {
+		s.proxy.Before("ON CONFLICT", do)
+	}
+}
+
+// stickInCommit has the next transaction lose its connection in COMMIT, and live on until it is let go: then it commits.
+func (s *shop) stickInCommit(t *testing.T) (letGo func()) {
+	t.Helper()
+	if s.mysql {
+		held := s.wire.Hold(myCommit)
+		return func() { require.NoError(t, held.Send()) }
+	}
+	g := s.hold(t)
+	s.proxy.CutAfter(commit)
+	return g.letGo
 }
 
 // closed is a channel that nobody has to wait for.
@@ -182,7 +205,7 @@ func TestCommitWithoutAnswerWhileItLives(t *testing.T) {
 	for name, expired := range map[string]bool{"a new row": false, "over an expired row": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for _, d := range onPostgres() {
+			for _, d := range onServers() {
 				t.Run(d.name, func(t *testing.T) {
 					t.Parallel()
 					d.need(t)
@@ -194,12 +217,14 @@ func TestCommitWithoutAnswerWhileItLives(t *testing.T) {
 						s.expire(t)
 					}
 					before := s.effects(t)
-					held := s.hold(t)
-					s.proxy.CutAfter(commit)
+					letGo := s.stickInCommit(t)
 					placed := s.deliver(t.Context(), e)
-					// One waits in its COMMIT, the other for the key.
-					eventually(t, func() bool { return s.activity(t, `wait_event_type = 'Lock'`) == 2 })
-					held.letGo()
+					if d.mysql {
+						s.awaitRivals(t, 1) // the one that asks for the key
+					} else {
+						s.awaitRivals(t, 2) // and the one in its COMMIT
+					}
+					letGo()
 					got := <-placed
 					require.NoError(t, got.err)
 					assert.Equal(t, before+1, s.effects(t))
@@ -217,17 +242,16 @@ func TestCommitWithoutAnswerWhileItLives(t *testing.T) {
 // The old transaction does not end in time: nobody knows, and the error says so. A redelivery meets its row.
 func TestCommitWithoutAnswerForGood(t *testing.T) {
 	t.Parallel()
-	for _, d := range onPostgres() {
+	for _, d := range onServers() {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
 			d.need(t)
 			s := d.open(t, seen(setup{options: []idem.Option{idem.WithInFlightTimeout(200 * time.Millisecond)}}))
 			e := order()
-			held := s.hold(t)
-			s.proxy.CutAfter(commit)
+			letGo := s.stickInCommit(t)
 			_, err := s.PlaceOrder(t.Context(), e)
 			require.ErrorIs(t, err, idem.ErrCommitUnknown)
-			held.letGo()
+			letGo()
 			eventually(t, func() bool { return s.effects(t) == 1 })
 			_, err = s.PlaceOrder(t.Context(), e)
 			require.NoError(t, err)
@@ -241,7 +265,7 @@ func TestCommitWithoutAnswerForGood(t *testing.T) {
 // After a COMMIT that did not take place a rival was faster: the delivery gets the rival's result.
 func TestCommitWithoutAnswerAndARival(t *testing.T) {
 	t.Parallel()
-	for _, d := range onPostgres() {
+	for _, d := range onServers() {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
 			d.need(t)
@@ -249,15 +273,15 @@ func TestCommitWithoutAnswerAndARival(t *testing.T) {
 			e := order()
 			var rival events.Receipt
 			done := make(chan struct{})
-			s.proxy.Before(commit, func() {
+			s.beforeCommit(func() {
 				defer close(done)
 				// The rival comes before the question does.
-				s.proxy.Before("ON CONFLICT", func() {
+				s.beforeClaim(func() {
 					var err error
 					rival, err = s.PlaceOrder(t.Context(), e)
 					assert.NoError(t, err)
 				})
-				s.terminateAll(t)
+				s.endAll(t)
 			})
 			got, err := s.PlaceOrder(t.Context(), e)
 			require.NoError(t, err)
@@ -273,14 +297,14 @@ func TestCommitWithoutAnswerAndARival(t *testing.T) {
 // The caller's end does not keep a COMMIT without answer from being asked about.
 func TestCommitWithoutAnswerAfterTheCallersEnd(t *testing.T) {
 	t.Parallel()
-	for _, d := range onPostgres() {
+	for _, d := range onServers() {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
 			d.need(t)
 			s := d.open(t, seen(setup{}))
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			s.proxy.Before(commit, cancel)
+			s.beforeCommit(cancel)
 			s.loseCommit()
 			_, err := s.PlaceOrder(ctx, order())
 			require.NoError(t, err)

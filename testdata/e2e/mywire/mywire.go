@@ -13,6 +13,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 )
 
@@ -22,7 +23,50 @@ type Wire struct {
 	before    []hook
 	lose      []byte // text of the packet whose answer is to be lost; nil for none
 	cut       []byte // text of the packet after which the client is to be cut off; nil for none
+	hold      *Held  // nil for none
 	translate bool
+}
+
+// Held is a connection that the client has lost at a packet, and the server has not: it knows nothing yet of either.
+type Held struct {
+	// Reached is closed when the connection is held.
+	Reached chan struct{}
+
+	text    []byte
+	conn    *conn
+	pending []byte // the packet
+}
+
+// Hold has the client be cut off at the next packet with this text in it, which does not go to the server until Send. The server
+// keeps its end of the connection, and what is open on it, until then.
+func (w *Wire) Hold(text string) *Held {
+	h := &Held{Reached: make(chan struct{}), text: []byte(text)}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.hold = h
+	return h
+}
+
+// Send sends the packet, and closes the connection when the server has answered it.
+func (h *Held) Send() error {
+	<-h.Reached
+	_, err := h.conn.Conn.Write(h.pending)
+	if err == nil {
+		_, err = h.conn.packet()
+	}
+	return errors.Join(err, h.conn.Conn.Close())
+}
+
+// held takes out what holds a packet.
+func (w *Wire) held(packet []byte) *Held {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	h := w.hold
+	if h == nil || !bytes.Contains(packet, h.text) {
+		return nil
+	}
+	w.hold = nil
+	return h
 }
 
 type hook struct {
@@ -101,7 +145,8 @@ type conn struct {
 	net.Conn
 	wire *Wire
 	rest []byte // of the packet that is being read
-	lost bool
+	lost atomic.Bool
+	kept atomic.Bool // by the test
 }
 
 // Write sends what the driver sends, which is a packet with each call.
@@ -109,20 +154,35 @@ func (c *conn) Write(packet []byte) (int, error) {
 	for _, do := range c.wire.hooks(packet) {
 		do()
 	}
+	if h := c.wire.held(packet); h != nil {
+		h.conn, h.pending = c, bytes.Clone(packet)
+		c.lost.Store(true)
+		c.kept.Store(true)
+		close(h.Reached)
+		return len(packet), nil
+	}
 	lose, cut := c.wire.ends(packet)
 	n, err := c.Conn.Write(packet)
 	if err == nil && lose {
 		_, err = c.packet()
 	}
 	if lose || cut {
-		c.lost = true
+		c.lost.Store(true)
 		err = errors.Join(err, c.Close())
 	}
 	return n, err
 }
 
+// Close closes the connection, unless the test holds it.
+func (c *conn) Close() error {
+	if c.kept.Load() {
+		return nil
+	}
+	return c.Conn.Close()
+}
+
 func (c *conn) Read(b []byte) (int, error) {
-	if c.lost {
+	if c.lost.Load() {
 		return 0, io.ErrUnexpectedEOF
 	}
 	if len(c.rest) == 0 {
