@@ -76,11 +76,40 @@ func TestEffects11_OldSnapshot(t *testing.T) {
 	}
 }
 
+// A rival takes an expired row over between the claim and the look-up, and has not committed. A look-up that saw that would take its
+// open row for a lost one's.
+func TestEffects11_NotCommitted(t *testing.T) {
+	eachMaria(t, func(t *testing.T, d driver) {
+		for _, session := range []string{"READ-UNCOMMITTED", "SERIALIZABLE"} {
+			s := d.open(t, setup{mysql: sessionLevel(session), options: []idem.Option{long}})
+			e := order()
+			_, err := s.PlaceOrder(t.Context(), e)
+			require.NoError(t, err)
+			s.expire(t)
+			rival := s.park(t)
+			var first <-chan answered
+			s.beforeLookup(func() {
+				first = s.deliver(t.Context(), e)
+				<-rival.reached
+			})
+			second := s.deliver(t.Context(), e)
+			s.awaitRivals(t, 1)
+			rival.letGo <- nil
+			repeat := <-second
+			won := <-first
+			require.NoError(t, won.err)
+			require.NoError(t, repeat.err, session)
+			assert.Equal(t, won.Receipt, repeat.Receipt)
+			assert.Equal(t, 2, s.effects(t))
+		}
+	})
+}
+
 // The caller's transaction has a snapshot from before the winner's commit: a plain SELECT in it would not find the row ever.
 func TestEffects11_OldSnapshotOfTheCaller(t *testing.T) {
 	eachMaria(t, func(t *testing.T, d driver) {
 		for _, level := range []string{"REPEATABLE-READ", "SERIALIZABLE", "READ-COMMITTED"} {
-			s := d.open(t, setup{mysql: sessionLevel(level), options: []idem.Option{idem.WithInFlightTimeout(10 * patience)}})
+			s := d.open(t, setup{mysql: sessionLevel(level), options: []idem.Option{long}})
 			c := s.Begin(t)
 			_, err := c.tx.Int(t.Context(), `SELECT count(*) FROM stock`)
 			require.NoError(t, err)
