@@ -397,3 +397,93 @@ func TestMaria_TableLocked(t *testing.T) {
 		s.returned(t)
 	})
 }
+
+// The server undoes the statement that failed and nothing else: what the handler goes on with is committed, as it would be without
+// idemgen.
+func TestEffects15_SwallowedErrorOnMariaDB(t *testing.T) {
+	eachMaria(t, func(t *testing.T, d driver) {
+		s := d.open(t, setup{})
+		s.swallow(t)
+		e := order()
+		first, err := s.PlaceOrder(t.Context(), e)
+		require.NoError(t, err)
+		again, err := s.PlaceOrder(t.Context(), e)
+		require.NoError(t, err)
+		assert.Equal(t, first, again)
+		assert.Equal(t, 1, s.effects(t))
+	})
+}
+
+// A deadlock in a handler that has joined ends all of the caller's transaction, and the caller cannot go on in it as if it did not.
+func TestInTx_Deadlock(t *testing.T) {
+	for name, swallowed := range map[string]bool{"returned": false, "swallowed": true} {
+		t.Run(name, func(t *testing.T) {
+			eachMaria(t, func(t *testing.T, d driver) {
+				s := d.open(t, setup{})
+				s.exec(t, `INSERT INTO stock (sku, on_hand) VALUES ('tea', 0), ('coffee', 0)`)
+				s.exec(t, `INSERT INTO effects (what, worker) SELECT 'ballast', i FROM (SELECT 1 AS i UNION SELECT 2 UNION SELECT 3) AS n`)
+				const take = `UPDATE stock SET on_hand = on_hand + 1 WHERE sku = $1`
+				other, err := s.look.BeginTx(t.Context(), nil)
+				require.NoError(t, err)
+				// It has done more, so it is not the one to be rolled back.
+				for _, statement := range []string{`UPDATE effects SET worker = 'x'`, `UPDATE effects SET worker = 'y'`, `UPDATE stock SET on_hand = 5 WHERE sku = 'tea'`} {
+					_, err = other.ExecContext(t.Context(), statement)
+					require.NoError(t, err)
+				}
+				c := s.Begin(t)
+				met := make(chan error, 1)
+				s.placeOrder = func(ctx context.Context, tx Tx, e events.OrderPlaced) (events.Receipt, error) {
+					if _, err := tx.Exec(ctx, take, "coffee"); err != nil {
+						return events.Receipt{}, err
+					}
+					go func() {
+						_, err := other.ExecContext(context.WithoutCancel(ctx), s.spell(take), "coffee")
+						met <- err
+					}()
+					eventually(t, func() bool { return s.transactions(t).waiting["root"] > 0 })
+					_, err := tx.Exec(ctx, take, "tea")
+					assert.EqualValues(t, 1213, myNumber(err))
+					if swallowed {
+						return s.answer(e), nil
+					}
+					return events.Receipt{}, err
+				}
+				_, err = c.place(t.Context(), order())
+				if swallowed {
+					require.ErrorIs(t, err, idem.ErrTransactionLost)
+				} else {
+					assert.EqualValues(t, 1213, myNumber(err), "it is the caller's to begin anew")
+				}
+				require.NoError(t, <-met)
+				require.NoError(t, other.Rollback())
+				require.ErrorIs(t, s.effect(t.Context(), c.tx, "after"), sql.ErrTxDone)
+				require.Error(t, c.commit(t.Context()))
+				assert.Empty(t, s.rows(t))
+				assert.Zero(t, s.count(t, `SELECT count(*) FROM effects WHERE what <> 'ballast'`))
+				s.returned(t)
+			})
+		})
+	}
+}
+
+// What a delivery costs beside the handler's own statement, on a warm connection.
+func TestMaria_RoundTrips(t *testing.T) {
+	for name, inText := range map[string]int{"prepared": 2, "interpolated": 1} { // round trips of a statement with parameters
+		t.Run(name, func(t *testing.T) {
+			eachMaria(t, func(t *testing.T, d driver) {
+				s := d.open(t, setup{mysql: func(c *mysql.Config) { c.InterpolateParams = inText == 1 }})
+				require.NoError(t, s.Check(t.Context()))
+				e := order()
+				trips := func() int {
+					s.wire.Count()
+					_, err := s.PlaceOrder(t.Context(), e)
+					require.NoError(t, err)
+					return s.wire.RoundTrips()
+				}
+				const unguarded = 3 // SET TRANSACTION, START TRANSACTION, COMMIT, and the handler's own
+				assert.Equal(t, 7+2*inText, trips()-unguarded-inText, "a new event")
+				assert.Equal(t, 11+2*inText, trips(), "a repeat")
+			})
+		})
+	}
+}
