@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	sqldriver "database/sql/driver"
-	"errors"
 	"fmt"
 	"time"
 
@@ -79,8 +78,8 @@ func bounded(ctx context.Context, on execer, n int64, run func() error) (err, re
 	return err, restore
 }
 
-// take takes a connection and runs the statement that readies it. One that turns out to be bad broke while it was idle, after a
-// restart of the server say, and so may have others: nothing has been done on it, and the next one is tried.
+// take takes a connection and runs the statement that readies it. One that turns out to be broken broke while it was idle, after a
+// restart of the server say, and so may have others. Nothing that matters has been done on it, and the next one is tried.
 func (d *database) take(ctx context.Context, ready string) (*sql.Conn, error) {
 	for tries := d.db.Stats().Idle + 1; ; tries-- {
 		conn, err := d.db.Conn(ctx)
@@ -92,7 +91,7 @@ func (d *database) take(ctx context.Context, ready string) (*sql.Conn, error) {
 		}
 		discard(conn)
 		_ = conn.Close() // it is closed
-		if !errors.Is(err, sqldriver.ErrBadConn) || tries == 0 {
+		if definite(err) || ctx.Err() != nil || tries == 0 {
 			return nil, err
 		}
 	}
