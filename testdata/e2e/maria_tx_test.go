@@ -487,3 +487,41 @@ func TestMaria_RoundTrips(t *testing.T) {
 		})
 	}
 }
+
+// The batch is found by the index, however many rows are still inside their window: the statement reads hardly any of them.
+func TestMaria_JanitorUsesTheIndex(t *testing.T) {
+	eachMaria(t, func(t *testing.T, d driver) {
+		s := d.open(t, setup{})
+		s.fill(t, 50_000)
+		s.exec(t, `UPDATE idempotency_keys SET expires_at = `+s.future())
+		s.exec(t, `ANALYZE TABLE idempotency_keys`)
+		for i := range 10 {
+			s.exec(t, `INSERT INTO idempotency_keys (handler, "key", state, owner, created_at, updated_at, expires_at)
+				VALUES ('expired', $1, 'done', '0123456789abcdef', 0, 0, 0)`, i)
+		}
+		s.db.SetMaxOpenConns(1)
+		before := s.rowsRead(t)
+		swept, err := s.Janitor(idem.WithSweepBatch(100)).Once(t.Context())
+		require.NoError(t, err)
+		assert.EqualValues(t, 10, swept.Removed)
+		read := s.rowsRead(t) - before
+		assert.Positive(t, read)
+		assert.Less(t, read, 1000)
+	})
+}
+
+// rowsRead is how many rows the pool's only connection has had the server read.
+func (s *shop) rowsRead(t *testing.T) (sum int) {
+	t.Helper()
+	rows, err := s.db.QueryContext(t.Context(), `SHOW SESSION STATUS LIKE 'Handler_read%'`)
+	require.NoError(t, err)
+	defer rows.Close()
+	for rows.Next() {
+		var name string
+		var n int
+		require.NoError(t, rows.Scan(&name, &n))
+		sum += n
+	}
+	require.NoError(t, rows.Err())
+	return sum
+}
