@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"database/sql"
 	"fmt"
 	"strconv"
@@ -250,6 +251,44 @@ func TestMaria_StoreSweepsInOrder(t *testing.T) {
 	assert.Equal(t, []string{"d", "e"}, s.keys())
 	s.one(mydb.Store.Sweep(t.Context(), s.conn, 1<<40))
 	assert.Equal(t, []string{"e"}, s.keys())
+}
+
+// A store with table=database.table works on a connection that has chosen no database, the sweep included.
+func TestMaria_StoreInAnotherDatabase(t *testing.T) {
+	t.Parallel()
+	place := newMariaPlace(t)
+	s := openStore(t, place, func(c *mysql.Config) { c.DBName = "" })
+	db := qualified{s.conn, "`" + place.DBName + "`"}
+	ctx, q := t.Context(), mydb.Store
+	window := time.Minute
+	s.setClock(1_000000)
+	s.one(q.Claim(ctx, db, store.Claim{Handler: myHandler, Key: "a", Owner: awkward, State: store.Open}))
+	s.one(q.Complete(ctx, db, store.Completion{Handler: myHandler, Key: "a", Owner: awkward, Window: &window}))
+	s.setClock(61_000000)
+	row, err := q.Lookup(ctx, db, myHandler, "a")
+	require.NoError(t, err)
+	assert.Equal(t, store.Row{State: store.Done, Owner: awkward, Fence: 1, Expired: true}, row)
+	s.one(q.Sweep(ctx, db, 10))
+	_, err = q.Lookup(ctx, db, myHandler, "a")
+	require.ErrorIs(t, err, store.ErrNotFound)
+}
+
+// qualified has the statements name the table with its database, as those of such a store do.
+type qualified struct {
+	*sql.Conn
+	database string
+}
+
+func (q qualified) in(query string) string {
+	return strings.ReplaceAll(query, "`idempotency_keys`", q.database+".`idempotency_keys`")
+}
+
+func (q qualified) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	return q.Conn.ExecContext(ctx, q.in(query), args...)
+}
+
+func (q qualified) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+	return q.Conn.QueryRowContext(ctx, q.in(query), args...)
 }
 
 // keys are those that the table has.
