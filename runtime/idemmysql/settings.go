@@ -3,11 +3,11 @@ package idemmysql
 import (
 	"context"
 	"database/sql"
-	sqldriver "database/sql/driver"
 	"fmt"
 	"time"
 
 	"github.com/idemgen/idemgen/runtime/internal/driver"
+	"github.com/idemgen/idemgen/runtime/internal/sqltx"
 )
 
 // The settings of a session are kept in variables of the session, so that to change and to restore them is one statement each.
@@ -89,18 +89,12 @@ func (d *database) take(ctx context.Context, ready string) (*sql.Conn, error) {
 		if _, err = conn.ExecContext(ctx, ready); err == nil {
 			return conn, nil
 		}
-		discard(conn)
+		sqltx.Discard(conn)
 		_ = conn.Close() // it is closed
 		if definite(err) || ctx.Err() != nil || tries == 0 {
 			return nil, err
 		}
 	}
-}
-
-// discard has database/sql close the connection.
-func discard(conn *sql.Conn) {
-	// The error is the one that is passed in: it is the way to say so.
-	_ = conn.Raw(func(any) error { return sqldriver.ErrBadConn })
 }
 
 // give gives a connection back as it was taken, or closes it where that cannot be said of it.
@@ -112,7 +106,7 @@ func give(ctx context.Context, conn *sql.Conn, broken bool) {
 		broken = err != nil
 	}
 	if broken {
-		discard(conn)
+		sqltx.Discard(conn)
 	}
 	_ = conn.Close() // the only error says that it is closed already
 }
