@@ -1,5 +1,5 @@
 # The commands of this repository. Go and a network on the first run are all they need;
-# "make test" also uses PostgreSQL where it is installed, and says at its end what it left out.
+# "make test" also uses PostgreSQL and MariaDB where they are installed, and says at its end what it left out.
 
 GO ?= go
 QUICKSTART := testdata/quickstart

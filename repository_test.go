@@ -54,27 +54,42 @@ func TestRuntimeModule(t *testing.T) {
 	mod := readMod(t, "runtime/go.mod")
 	assert.Empty(t, mod.Replace)
 	assert.Equal(t, "1.25.0", mod.Go.Version)
+	var direct []string
 	for _, r := range mod.Require {
 		if !r.Indirect {
-			assert.Equal(t, "github.com/jackc/pgx/v5", r.Mod.Path)
+			direct = append(direct, r.Mod.Path)
 		}
 	}
-	cmd := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", "./...")
-	cmd.Dir = "runtime"
-	cmd.Env = append(os.Environ(), "GOWORK=off")
-	out, err := cmd.Output()
-	require.NoError(t, err)
-	modules := strings.Fields(string(out))
-	slices.Sort(modules)
-	assert.Equal(t, []string{
-		runtimePath,
+	assert.Equal(t, []string{"github.com/go-sql-driver/mysql", "github.com/jackc/pgx/v5"}, direct)
+
+	pgx := []string{
 		"github.com/jackc/pgpassfile",
 		"github.com/jackc/pgservicefile",
 		"github.com/jackc/pgx/v5",
 		"github.com/jackc/puddle/v2",
 		"golang.org/x/sync",
 		"golang.org/x/text",
-	}, slices.Compact(modules))
+	}
+	mysql := []string{"filippo.io/edwards25519", "github.com/go-sql-driver/mysql"}
+	// A program builds what the driver of its own database needs, and no more.
+	for packages, want := range map[string][]string{
+		"./...": slices.Concat(pgx, mysql), "./idem": nil, "./idemsql": nil, "./idempgx": pgx, "./idemmysql": mysql,
+	} {
+		assert.ElementsMatch(t, append(want, runtimePath), modulesOf(t, packages), packages)
+	}
+}
+
+// modulesOf are the modules that packages of the runtime are built from.
+func modulesOf(t *testing.T, packages string) []string {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", packages)
+	cmd.Dir = "runtime"
+	cmd.Env = append(os.Environ(), "GOWORK=off")
+	out, err := cmd.Output()
+	require.NoError(t, err)
+	modules := strings.Fields(string(out))
+	slices.Sort(modules)
+	return slices.Compact(modules)
 }
 
 // The generated pages of docs/ are current.

@@ -20,6 +20,6 @@
 //     and [Handler.InTx] delivers within a transaction that the caller has;
 //   - [Guard.Check], at start-up, and a [Janitor], that deletes what is past its window.
 //
-// A [Guard] is made by idempgx.New or idemsql.New, which know how to talk to the database. This package does not: it
+// A [Guard] is made by idempgx.New, idemsql.New or idemmysql.New, which know how to talk to the database. This package does not: it
 // decides, and a driver does.
 package idem

@@ -16,7 +16,7 @@ const (
 	DefaultResultLimit     = 64 << 10
 )
 
-// Option tunes a [Guard]. The generated constructors, idempgx.New and idemsql.New take options. One that is not valid
+// Option tunes a [Guard]. The generated constructors and the drivers' New take options. One that is not valid
 // makes every delivery return an error that says so.
 type Option interface {
 	apply(*settings) error
@@ -56,8 +56,8 @@ func newSettings(opts []Option) (settings, error) {
 	return s, errors.Join(errs...)
 }
 
-// WithIsolation sets the isolation level of the handlers' transactions. The default is READ COMMITTED on PostgreSQL and
-// the only level there is on SQLite. At higher levels a delivery that meets a rival runs into serialization failures and
+// WithIsolation sets the isolation level of the handlers' transactions. The default is READ COMMITTED on PostgreSQL
+// and MySQL, and the only level there is on SQLite. At higher levels a delivery that meets a rival runs into serialization failures and
 // is run again; see [WithRetries].
 func WithIsolation(level sql.IsolationLevel) Option {
 	return option(func(s *settings) error {

@@ -35,23 +35,14 @@ const (
 	rollback = "ROLLBACK"
 )
 
-// begin opens the transaction on a context of its own: database/sql would roll back behind our back when the caller's
-// ends. Only while BEGIN itself is on its way the caller's end counts.
+// begin opens the transaction, and marks it.
 func (s *session) begin(ctx context.Context) error {
-	if err := s.rollback(); err != nil {
-		return err
-	}
-	own, stop := context.WithCancel(context.WithoutCancel(ctx))
-	unwatch := context.AfterFunc(ctx, stop)
-	tx, err := s.conn.BeginTx(own, &s.db.options)
-	watched := unwatch()
+	err := s.rollback()
 	if err != nil {
-		stop()
 		return err
 	}
-	s.tx, s.stop = tx, stop
-	if !watched {
-		return ctx.Err()
+	if s.tx, s.stop, err = sqltx.Begin(ctx, s.conn, &s.db.options); err != nil {
+		return err
 	}
 	_, err = s.tx.ExecContext(ctx, setMark)
 	return err

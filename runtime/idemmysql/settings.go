@@ -3,12 +3,11 @@ package idemmysql
 import (
 	"context"
 	"database/sql"
-	sqldriver "database/sql/driver"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/idemgen/idemgen/runtime/internal/driver"
+	"github.com/idemgen/idemgen/runtime/internal/sqltx"
 )
 
 // The settings of a session are kept in variables of the session, so that to change and to restore them is one statement each.
@@ -79,8 +78,8 @@ func bounded(ctx context.Context, on execer, n int64, run func() error) (err, re
 	return err, restore
 }
 
-// take takes a connection and runs the statement that readies it. One that turns out to be bad broke while it was idle, after a
-// restart of the server say, and so may have others: nothing has been done on it, and the next one is tried.
+// take takes a connection and runs the statement that readies it. One that turns out to be broken broke while it was idle, after a
+// restart of the server say, and so may have others. Nothing that matters has been done on it, and the next one is tried.
 func (d *database) take(ctx context.Context, ready string) (*sql.Conn, error) {
 	for tries := d.db.Stats().Idle + 1; ; tries-- {
 		conn, err := d.db.Conn(ctx)
@@ -90,18 +89,12 @@ func (d *database) take(ctx context.Context, ready string) (*sql.Conn, error) {
 		if _, err = conn.ExecContext(ctx, ready); err == nil {
 			return conn, nil
 		}
-		discard(conn)
+		sqltx.Discard(conn)
 		_ = conn.Close() // it is closed
-		if !errors.Is(err, sqldriver.ErrBadConn) || tries == 0 {
+		if definite(err) || ctx.Err() != nil || tries == 0 {
 			return nil, err
 		}
 	}
-}
-
-// discard has database/sql close the connection.
-func discard(conn *sql.Conn) {
-	// The error is the one that is passed in: it is the way to say so.
-	_ = conn.Raw(func(any) error { return sqldriver.ErrBadConn })
 }
 
 // give gives a connection back as it was taken, or closes it where that cannot be said of it.
@@ -113,7 +106,7 @@ func give(ctx context.Context, conn *sql.Conn, broken bool) {
 		broken = err != nil
 	}
 	if broken {
-		discard(conn)
+		sqltx.Discard(conn)
 	}
 	_ = conn.Close() // the only error says that it is closed already
 }

@@ -21,22 +21,10 @@ type session struct {
 	stop context.CancelFunc
 }
 
-// begin opens the transaction on a context of its own: database/sql would roll back behind our back when the caller's
-// ends. Only while BEGIN itself is on its way the caller's end counts.
-func (s *session) begin(ctx context.Context) error {
-	own, stop := context.WithCancel(context.WithoutCancel(ctx))
-	unwatch := context.AfterFunc(ctx, stop)
-	tx, err := s.conn.BeginTx(own, &s.db.options)
-	watched := unwatch()
-	if err != nil {
-		stop()
-		return err
-	}
-	s.tx, s.stop = tx, stop
-	if !watched {
-		return ctx.Err()
-	}
-	return nil
+// begin opens the transaction.
+func (s *session) begin(ctx context.Context) (err error) {
+	s.tx, s.stop, err = sqltx.Begin(ctx, s.conn, &s.db.options)
+	return err
 }
 
 // end ends the transaction for database/sql by Commit or Rollback, bounded.
@@ -63,10 +51,7 @@ func (s *session) rollback() error {
 }
 
 // discard has database/sql close the connection when it is given back.
-func (s *session) discard() {
-	// The error is the one that is passed in: it is the way to say so.
-	_ = s.conn.Raw(func(any) error { return sqldriver.ErrBadConn })
-}
+func (s *session) discard() { sqltx.Discard(s.conn) }
 
 func (s *session) Claim(ctx context.Context, c store.Claim, wait time.Duration) (bool, error) {
 	return s.claim(ctx, wait, func(ctx context.Context) (int64, error) {

@@ -26,7 +26,7 @@ func TestAfterCommit_SeesTheCommit(t *testing.T) {
 				return r, err
 			}
 			err = idem.AfterCommit(ctx, func(context.Context) {
-				assert.Zero(t, s.inUse())
+				s.returned(t)
 				seen = append(seen, s.effects(t))
 			})
 			if err != nil {

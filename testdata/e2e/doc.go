@@ -1,8 +1,8 @@
 // Package e2e tests what idemgen generates, and the runtime under it, against real databases: PostgreSQL through pgx and
-// through database/sql, and SQLite. Packages pgxshop, stdshop and liteshop are the code under test, one for each
-// driver, with everything in them made by the tool; the tests supply what their handlers do.
+// through database/sql, MariaDB, and SQLite. Packages pgxshop, stdshop, myshop and liteshop are the code under test, one for
+// each driver, with everything in them made by the tool; the tests supply what their handlers do.
 //
-// PostgreSQL comes from package pgtest: the server that IDEMGEN_TEST_POSTGRES names, or a throwaway one. Each test has
-// a database of its own there, so tests run in parallel. Where there is no PostgreSQL its tests are left out, and the
-// run says so at its end; IDEMGEN_REQUIRE=postgres makes that a failure.
+// PostgreSQL comes from package pgtest: the server that IDEMGEN_TEST_POSTGRES names, or a throwaway one. Likewise MariaDB from
+// package mytest, by IDEMGEN_TEST_MYSQL. Each test has a database of its own there, so tests run in parallel. Where a server is
+// missing its tests are left out, and the run says so at its end; IDEMGEN_REQUIRE=postgres,mariadb makes that a failure.
 package e2e

@@ -252,7 +252,7 @@ func TestInTx_PermanentFailure(t *testing.T) {
 // A rival is waited for, for a time; the caller's transaction survives the wait.
 func TestInTx_Rival(t *testing.T) {
 	t.Parallel()
-	for _, d := range onPostgres() {
+	for _, d := range onServers() {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
 			d.need(t)
@@ -262,7 +262,11 @@ func TestInTx_Rival(t *testing.T) {
 			one := s.deliver(t.Context(), e)
 			<-first.reached
 			c := s.Begin(t)
-			_, err := c.tx.Exec(t.Context(), `SET LOCAL lock_timeout = '47s'`)
+			set, see := `SET LOCAL lock_timeout = '47s'`, `SELECT count(*) FROM pg_settings WHERE name = 'lock_timeout' AND setting = '47000'`
+			if d.mysql {
+				set, see = `SET SESSION innodb_lock_wait_timeout = 47`, `SELECT @@SESSION.innodb_lock_wait_timeout = 47`
+			}
+			_, err := c.tx.Exec(t.Context(), set)
 			require.NoError(t, err)
 			_, err = c.place(t.Context(), e)
 			var busy *idem.InProgressError
@@ -273,9 +277,9 @@ func TestInTx_Rival(t *testing.T) {
 			repeat, err := c.place(t.Context(), e)
 			require.NoError(t, err)
 			assert.Equal(t, won.Receipt, repeat)
-			same, err := c.tx.Int(t.Context(), `SELECT count(*) FROM pg_settings WHERE name = 'lock_timeout' AND setting = '47000'`)
+			same, err := c.tx.Int(t.Context(), see)
 			require.NoError(t, err)
-			assert.EqualValues(t, 1, same, "the caller's own lock_timeout")
+			assert.EqualValues(t, 1, same, "the caller's own patience")
 			require.NoError(t, c.commit(t.Context()))
 			assert.Equal(t, 1, s.effects(t))
 			s.returned(t)

@@ -67,10 +67,12 @@ func (s *shop) everything(t *testing.T) {
 	require.NoError(t, repeat.err)
 	assert.Equal(t, won.Receipt, repeat.Receipt)
 
-	s.swallow(t)
-	_, err = s.PlaceOrder(ctx, order())
-	require.ErrorIs(t, err, idem.ErrTransactionAborted)
-	require.ErrorIs(t, s.AuditOrder(ctx, order()), idem.ErrTransactionAborted)
+	if s.postgres {
+		s.swallow(t)
+		_, err = s.PlaceOrder(ctx, order())
+		require.ErrorIs(t, err, idem.ErrTransactionAborted)
+		require.ErrorIs(t, s.AuditOrder(ctx, order()), idem.ErrTransactionAborted)
+	}
 
 	s.placeOrder = s.receipt
 	joined := order()

@@ -42,7 +42,7 @@ type Package struct {
 // Driver says which Go driver the generated code uses.
 type Driver string
 
-// The drivers: package idempgx and package idemsql of the runtime.
+// The drivers: package idempgx of the runtime, and package idemsql, or for MySQL idemmysql.
 const (
 	PGX Driver = "pgx"
 	SQL Driver = "sql"

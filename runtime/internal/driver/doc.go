@@ -1,4 +1,5 @@
-// Package driver is the border between the engine (package idem) and the databases (idempgx, idemsql).
+// Package driver is the border between the engine (package idem) and the databases (idempgx, idemsql,
+// idemmysql).
 //
 // A Driver hands out Sessions; a Session is one connection for the length of one attempt, and knows only how to begin,
 // claim, look up, take over, commit and roll back, in as few round trips as its protocol allows, and what class an

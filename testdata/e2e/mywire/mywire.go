@@ -25,6 +25,32 @@ type Wire struct {
 	cut       []byte // text of the packet after which the client is to be cut off; nil for none
 	hold      *Held  // nil for none
 	translate bool
+	trips     int
+}
+
+// Count sets the number of round trips to 0.
+func (w *Wire) Count() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.trips = 0
+}
+
+// RoundTrips is how many packets were sent since Count, of all connections, that the server answers.
+func (w *Wire) RoundTrips() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.trips
+}
+
+// trip counts a packet, unless it is one of those that have no answer.
+func (w *Wire) trip(packet []byte) {
+	const quit, closeStatement = 0x01, 0x19
+	if len(packet) > headerSize && (packet[headerSize] == quit || packet[headerSize] == closeStatement) {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.trips++
 }
 
 // Held is a connection that the client has lost at a packet, and the server has not: it knows nothing yet of either.
@@ -151,6 +177,7 @@ type conn struct {
 
 // Write sends what the driver sends, which is a packet with each call.
 func (c *conn) Write(packet []byte) (int, error) {
+	c.wire.trip(packet)
 	for _, do := range c.wire.hooks(packet) {
 		do()
 	}
