@@ -1,6 +1,8 @@
 package analyze
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"go/token"
@@ -34,7 +36,7 @@ func (a *analyzer) transitions(scans []*scan) {
 		}
 		if tables := s.schema(); tables != nil {
 			s.checkTables(tables)
-			s.addQueries()
+			s.addQueries(tables)
 		}
 	}
 	a.checkQueries(scans)
@@ -351,13 +353,21 @@ func (c *tableCheck) values() {
 }
 
 // addQueries gives the store the statements of the package's transitions.
-func (s *scan) addQueries() {
+func (s *scan) addQueries(tables *schema.Schema) {
 	f := &model.QueryFile{Package: s.Path, Name: s.queryFile()}
+	var definitions []string
 	for _, h := range s.handlers {
-		if h.Transition != nil {
-			f.Transitions = append(f.Transitions, h.Transition)
+		if h.Transition == nil {
+			continue
+		}
+		f.Transitions = append(f.Transitions, h.Transition)
+		if table := tables.Table(h.Transition.Schema, h.Transition.Table); table != nil {
+			definitions = append(definitions, table.Definition())
 		}
 	}
+	slices.Sort(definitions)
+	sum := sha256.Sum256([]byte(strings.Join(slices.Compact(definitions), "")))
+	f.Tables = hex.EncodeToString(sum[:8])
 	s.out.Store.Transitions = append(s.out.Store.Transitions, f)
 }
 

@@ -81,6 +81,8 @@ type QueryFile struct {
 	// Text is the file as it stands, of a package that this run does not write anew; else nil, and Transitions says it.
 	Text        []byte
 	Transitions []*Transition
+	// Tables is a digest of the definitions of the tables that they are about, by which a change of those is noticed.
+	Tables string
 }
 
 // GroupKind says what the handlers of a group are declared on.

@@ -56,6 +56,20 @@ func (t *Table) Text() string {
 	return t.Schema + "." + t.Name
 }
 
+// Definition is everything of the table that statements on it are compiled by.
+func (t *Table) Definition() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%q %d\n", t.Text(), t.Kind)
+	for _, c := range t.Columns {
+		fmt.Fprintf(&b, "%q %q %t %t", c.Name, c.Type, c.NotNull, c.Generated)
+		if c.Class == Enum {
+			fmt.Fprintf(&b, " %q", c.Labels)
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
 // Column finds a column by its name.
 func (t *Table) Column(name string, fold bool) *Column {
 	i := slices.IndexFunc(t.Columns, func(c *Column) bool { return equal(c.Name, name, fold) })

@@ -19,6 +19,7 @@ const transitionFile = "transitions.sql"
 // statements is what a template makes the statements of a package of.
 type statements struct {
 	Package     string
+	Tables      string
 	Transitions []change
 }
 
@@ -51,7 +52,7 @@ func transitions(s *model.Store, f *model.QueryFile) (File, error) {
 	if err != nil {
 		return File{}, bug("no template for engine %q: %v", s.Engine, err)
 	}
-	values := statements{Package: f.Package}
+	values := statements{Package: f.Package, Tables: f.Tables}
 	for _, tr := range f.Transitions {
 		values.Transitions = append(values.Transitions, spelled(s, tr))
 	}

@@ -394,8 +394,8 @@ var transitionMovesShipAll = idem.TransitionSpec[idemsql.DBTX, events.Vague]{
 	},
 }
 
-// PayNow runs [Moves.PayNow] once for each PaymentID within 24h. The first run moves orders.status of OrderID from
-// pending to confirmed. A row in another state is an [*idem.ConflictError], and no row [idem.ErrRowNotFound].
+// PayNow takes effect once for each PaymentID within 24h. The first run moves orders.status of OrderID from pending to
+// confirmed. A row in another state is an [*idem.ConflictError], and no row [idem.ErrRowNotFound].
 func (s *IdempotentMoves) PayNow(ctx context.Context, e events.Paid) error {
 	_, err := s.guardedPayNow.Do(ctx, e)
 	return err

@@ -4,6 +4,7 @@
 -- changed no row the question why.
 --
 -- Package: github.com/idemgen/idemgen/testdata/e2e/liteorders
+-- Tables: 94278694bf0cabbd
 
 -- name: LiteordersServiceConfirm :execrows
 -- LiteordersServiceConfirm moves a row of orders.status: pending -> confirmed.

@@ -4,6 +4,7 @@
 -- changed no row the question why.
 --
 -- Package: github.com/idemgen/idemgen/testdata/e2e/stdorders
+-- Tables: 7471a8efbfb8a67c
 
 -- name: StdordersServiceConfirm :execrows
 -- StdordersServiceConfirm moves a row of orders.status: pending -> confirmed.
