@@ -10,6 +10,7 @@ import (
 
 	"github.com/idemgen/idemgen/generator/internal/load"
 	"github.com/idemgen/idemgen/generator/internal/model"
+	"github.com/idemgen/idemgen/generator/internal/schema"
 )
 
 // packageLine is the line of a file of statements that says whose they are. Package sqlcode writes it.
@@ -188,13 +189,13 @@ func (a *analyzer) keepSchema(st *model.Store) {
 	ours := filepath.Join(st.Dir, "schema.sql")
 	st.OwnTable = !slices.Contains(conf.blocks[0].schema, ours)
 	for _, path := range conf.blocks[0].schema {
-		if path == ours {
-			continue
+		if path != ours {
+			st.UserPaths = append(st.UserPaths, path)
 		}
-		text, err := os.ReadFile(path)
-		if err != nil {
-			continue
-		}
-		st.UserSchema = append(st.UserSchema, model.SchemaFile{Path: path, Text: text})
 	}
+	files, err := schema.Files(st.UserPaths)
+	if err != nil {
+		return // sqlc says what is missing
+	}
+	st.UserSchema = slices.DeleteFunc(files, func(f model.SchemaFile) bool { return f.Path == ours })
 }

@@ -60,7 +60,7 @@ func (s *scan) schema() *schema.Schema {
 	st := s.out.Store
 	ours := filepath.Join(st.Dir, "schema.sql")
 	files = slices.DeleteFunc(files, func(f model.SchemaFile) bool { return f.Path == ours })
-	if st.UserSchema != nil && !slices.EqualFunc(st.UserSchema, files, func(x, y model.SchemaFile) bool { return x.Path == y.Path }) {
+	if st.UserPaths != nil && !slices.Equal(st.UserPaths, paths) {
 		s.a.diags.Add(pos, codeDisagree, "make them agree, or give one of the packages a store of its own with out=./idemdb",
 			"package %s has its transitions' tables in %s, and another package that shares the store %s has them elsewhere", s.Name, slashed(paths), filepath.ToSlash(st.Dir))
 		return nil
@@ -76,7 +76,7 @@ func (s *scan) schema() *schema.Schema {
 		s.a.diags.Add(pos, codeSchemaFault, "please report it", "the schema cannot be read: %s", oneLine(err))
 		return nil
 	}
-	st.UserSchema = files
+	st.UserSchema, st.UserPaths = files, paths
 	st.OwnTable = tables.Table(st.Schema, st.Table) != nil
 	return tables
 }

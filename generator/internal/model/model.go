@@ -62,6 +62,8 @@ type Store struct {
 	// UserSchema is the files of the user's own schema, which the statements of transitions are compiled against: where
 	// there are any, and else none.
 	UserSchema []SchemaFile
+	// UserPaths are the files and folders that they come from, absolute.
+	UserPaths []string
 	// OwnTable says that the user's schema has the table of keys, so that the store's own file would make it twice.
 	OwnTable bool
 	// Transitions are the packages with transitions whose statements are kept here, by name.

@@ -15,7 +15,7 @@ type Block struct {
 	Store *model.Store
 	Files *Files
 	Dir   string // where its files are, relative to the sqlc.yaml and with slashes; empty for beside it
-	// UserSchema is where the files of the user's schema are, in their order, relative to the sqlc.yaml and with slashes.
+	// UserSchema is where the user's schema is, files and folders in their order, relative to the sqlc.yaml and with slashes.
 	UserSchema []string
 }
 
@@ -67,12 +67,12 @@ func writeSchema(b *strings.Builder, block Block) {
 }
 
 // besides are the paths of a user's schema relative to a store's folder.
-func besides(s *model.Store, files []model.SchemaFile) []string {
+func besides(s *model.Store, paths []string) []string {
 	var out []string
-	for _, f := range files {
-		rel, err := filepath.Rel(s.Dir, f.Path)
+	for _, path := range paths {
+		rel, err := filepath.Rel(s.Dir, path)
 		if err != nil {
-			rel = f.Path // on another drive
+			rel = path // on another drive
 		}
 		out = append(out, filepath.ToSlash(rel))
 	}

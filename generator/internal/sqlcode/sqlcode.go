@@ -63,7 +63,11 @@ func Render(s *model.Store) (*Files, error) {
 	if len(s.Transitions) > 0 {
 		f.UserSchema = s.UserSchema
 	}
-	f.Config = File{ConfigFile, []byte(Config(Block{Store: s, Files: f, UserSchema: besides(s, f.UserSchema)}))}
+	block := Block{Store: s, Files: f}
+	if len(f.UserSchema) > 0 {
+		block.UserSchema = besides(s, s.UserPaths)
+	}
+	f.Config = File{ConfigFile, []byte(Config(block))}
 	return f, nil
 }
 
