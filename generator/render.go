@@ -130,5 +130,5 @@ func (s *store) files() (files []output.File, obsolete []string, err error) {
 	}
 	add(sqlcode.File{Name: gocode.StoreFile, Data: code}, output.Last)
 	obsolete, err = sqlcrun.Obsolete(s.Dir, s.out)
-	return files, obsolete, err
+	return files, append(obsolete, s.Gone...), err
 }

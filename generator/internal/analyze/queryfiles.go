@@ -33,7 +33,21 @@ func (a *analyzer) checkQueries(scans []*scan) {
 		a.keepQueries(st, scans)
 		nameFiles(st)
 		a.equalQueries(st, scans)
+		st.Gone = gone(st)
 	}
+}
+
+// gone are the files of statements that stand in a store's folder and are none of its files any more.
+func gone(st *model.Store) []string {
+	found, err := filepath.Glob(filepath.Join(st.Dir, "*.sql"))
+	if err != nil {
+		return nil
+	}
+	return slices.DeleteFunc(found, func(file string) bool {
+		text, err := os.ReadFile(file)
+		return err != nil || !packageLine.Match(text) || !ownHeader(file) ||
+			slices.ContainsFunc(st.Transitions, func(f *model.QueryFile) bool { return f.Name == filepath.Base(file) })
+	})
 }
 
 // keepQueries adds the files of packages that are not among those of this run and still have generated code.

@@ -68,6 +68,8 @@ type Store struct {
 	OwnTable bool
 	// Transitions are the packages with transitions whose statements are kept here, by name.
 	Transitions []*QueryFile
+	// Gone are files of statements whose package has none any more, absolute.
+	Gone []string
 }
 
 // SchemaFile is one file of a user's schema.
