@@ -119,7 +119,11 @@ func literal(engine, s string) string {
 
 // identifier is a name as a statement spells it: quoted where it has to be.
 func identifier(st *model.Store, name string) string {
-	if plain(name) && !slices.Contains(reserved[st.Engine], name) {
+	folded := name
+	if st.Engine != "postgresql" {
+		folded = strings.ToLower(name) // case does not matter there, and sqlc finds such a name only without quotes
+	}
+	if plain(folded) && !slices.Contains(reserved[st.Engine], folded) {
 		return name
 	}
 	return quote(st, name)
@@ -147,11 +151,11 @@ func Arg(column string) string {
 		return '_'
 	}, column)
 	anywhere := func(words []string) bool { return slices.Contains(words, arg) }
-	if !plain(arg) || slices.ContainsFunc(slices.Collect(maps.Values(reserved)), anywhere) {
+	if slices.ContainsFunc(slices.Collect(maps.Values(reserved)), anywhere) {
 		arg += "_value"
-		if arg[0] >= '0' && arg[0] <= '9' {
-			arg = "column_" + arg
-		}
+	}
+	if first := strings.TrimLeft(arg, "_"); first != arg || first == "" || first[0] >= '0' && first[0] <= '9' {
+		arg = "column_" + first // a field's name begins with a letter
 	}
 	return arg
 }
