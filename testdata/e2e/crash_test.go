@@ -74,6 +74,8 @@ type job struct {
 
 	Outside string // the outside system, for a job that charges
 	End     string // how the charge ends that is not killed
+
+	Order string // the order to confirm, for a job that does that
 }
 
 // The stages that a worker process can report, and stay in.
@@ -134,6 +136,9 @@ func work(text string) int {
 }
 
 func (j job) do(ctx context.Context) error {
+	if j.Order != "" {
+		return j.confirm(ctx)
+	}
 	service, end, err := j.open(ctx)
 	if err != nil {
 		return err
