@@ -2,11 +2,13 @@
 //
 // What could not be tested is listed at the end, and it is a failure if IDEMGEN_REQUIRE (a comma-separated list) names
 // it. Tests add to that list by appending "name: reason" to the file that IDEMGEN_LEFT_OUT names. The tests start the
-// servers that they need (see testdata/e2e/pgtest); this command starts none.
+// servers that they need (see testdata/e2e/pgtest); this command starts none. The matrix of promises and drivers, which the
+// end-to-end tests write to the file that IDEMGEN_MATRIX names, is shown too.
 package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -32,7 +34,14 @@ func run(ctx context.Context, out io.Writer) (err error) {
 	}
 	defer func() { err = firstError(err, list.remove()) }()
 
-	failed := testModules(ctx, []string{leftOutEnv + "=" + list.file, "GOWORK=off"}, out)
+	cells, err := newMatrix()
+	if err != nil {
+		return err
+	}
+	defer func() { err = firstError(err, cells.remove()) }()
+
+	failed := testModules(ctx, []string{leftOutEnv + "=" + list.file, matrixEnv + "=" + cells.file, "GOWORK=off"}, out)
+	merr := cells.print(out)
 	if err := list.print(out); err != nil {
 		return err
 	}
@@ -42,7 +51,7 @@ func run(ctx context.Context, out io.Writer) (err error) {
 	if failed > 0 {
 		return fmt.Errorf("%d of %d commands failed", failed, len(modules)*len(commands))
 	}
-	return list.missing(os.Getenv(requireEnv))
+	return errors.Join(merr, list.missing(os.Getenv(requireEnv)))
 }
 
 func firstError(err, then error) error {

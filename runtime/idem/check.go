@@ -17,7 +17,8 @@ import (
 const schemaFile = "idemdb/schema.sql"
 
 // TableError is a table of keys that a delivery cannot use: it is missing, it is not as idemdb/schema.sql makes it, or the
-// database does not allow it. Nothing ran, or what ran was rolled back.
+// database does not allow it. Nothing ran, or what ran was rolled back; only beside [ErrCommitUnknown] a handler with a lease
+// has run, and its end could not be recorded.
 type TableError struct {
 	// Table is the table's name as the statements spell it.
 	Table string
@@ -78,6 +79,9 @@ const checkHandler = "idemgen.check"
 func (g *Guard[Tx]) Check(ctx context.Context) error {
 	if g.err != nil {
 		return fmt.Errorf("idem: %w", g.err)
+	}
+	if g.settings.driver.Leases != nil {
+		return ctx.Err() // there is no table
 	}
 	until := time.Now().Add(g.settings.inFlightTimeout)
 	for n := 0; ; n++ {

@@ -23,6 +23,8 @@ type delivery struct {
 	failure   *FailedError  // what is being recorded; nil while the handler is what runs
 	fence     int64         // of the claim
 	leased    time.Duration // what is left of the lease that was met last
+	asked     time.Time     // when a lease was asked for first
+	keeps     bool          // nothing is parked: by shadow mode, nor by a mark
 }
 
 // observe begins to observe a delivery, where somebody observes. The function that it returns is deferred, and tells how the

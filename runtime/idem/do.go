@@ -114,15 +114,19 @@ func (h *Handler[Tx, E, R]) deliver(ctx context.Context, claim store.Claim, d *d
 // attempt goes once through claim, handler and commit, on one connection.
 func (h *Handler[Tx, E, R]) attempt(ctx context.Context, claim store.Claim, d *delivery, inside body[Tx, R]) (result R, next step, err error) {
 	s, err := h.guard.driver.Acquire(ctx)
-	if err != nil {
+	if d.until.IsZero() {
+		d.until = time.Now().Add(h.guard.settings.inFlightTimeout)
+	}
+	switch {
+	case err != nil && h.guard.driver.Classify(err) == driver.Locked:
+		// A new connection to SQLite may begin with a statement of the DSN's, and meet a lock in it.
+		return h.unclaimed(ctx, d, "no connection", err)
+	case err != nil:
 		return result, ended, h.fail(d, fmt.Errorf("no connection: %w", err))
 	}
 	// Also on a panic and on Goexit, without a recover: the panic goes on as it was.
 	defer s.Close(ctx)
 
-	if d.until.IsZero() {
-		d.until = time.Now().Add(h.guard.settings.inFlightTimeout)
-	}
 	return h.once(ctx, s, claim, d, inside)
 }
 

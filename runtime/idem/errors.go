@@ -31,7 +31,8 @@ var (
 	// ErrCommitUnknown is a COMMIT that was sent and not answered, and a database that did not say within the in-flight
 	// timeout what became of it. The run took effect as a whole or not at all, and it is safe to deliver the event again:
 	// the repeat finds the row, or runs. The event must not be given up for it. Of a handler with a lease it is the end of the
-	// run that may not be recorded: if it is not, the key is free again when the lease has passed.
+	// run that may not be recorded, for want of an answer or because the database refuses to: if it is not, the key is free
+	// again when the lease has passed.
 	ErrCommitUnknown = errors.New("it is not known whether the transaction was committed; deliver again")
 
 	// ErrReentrant is a key that comes a second time in one transaction of the caller's, or inside of its own run: see
@@ -41,7 +42,8 @@ var (
 	// ErrLeaseLost is a lease that is no longer this delivery's, or, where the database cannot be asked, may no longer be. It
 	// is the cause of the cancelled context of a handler with a lease (see [context.Cause]), which should stop before it has
 	// its effect; and it is returned where the handler ended and its end could not be recorded because another delivery has
-	// taken the key over, or a person. Deliver again: the repeat gets what the other one recorded.
+	// taken the key over, or a person. Deliver again: the repeat gets what the other one recorded. Where one handler with a lease
+	// delivers to another one, the loss of the outer lease is the cause that both see, and only the outer delivery returns it.
 	ErrLeaseLost = errors.New("the lease was lost")
 
 	// ErrParked is a key whose lease has passed without an end, under expired=park: whether its effect took place is for a
@@ -88,7 +90,8 @@ func (e *Error) Unwrap() error { return e.Err }
 // InProgressError is a delivery that found another one of its key running and did not see its end in time. Nothing ran.
 // It is not a failure of the event: deliver again later.
 type InProgressError struct {
-	// RetryAfter is a hint for the redelivery: the guard's in-flight timeout, or what is left of the other one's lease.
+	// RetryAfter is a hint for the redelivery, and positive: what is left of the other one's lease, or, where that is a
+	// transaction, which does not say when it ends, the guard's in-flight timeout.
 	RetryAfter time.Duration
 	// Err is what ended the wait: the database's error, the context's, or nil. On SQLite, where one writer locks all
 	// others out, it may as well have been an unrelated one.

@@ -34,7 +34,13 @@ type fakeDB struct {
 	// lose, if set, is asked whether the answer to the nth commit is lost.
 	lose func(n int) lost
 	// gate, if set, is called before each statement of a lease, and may hold it up.
-	gate    func(step string)
+	gate func(step string)
+	// The three below, if set, are asked once for each statement of a lease: whether it is executed twice, and answered the
+	// second time; for an error that comes in the place of its answer; and for when it is executed if that is only after its
+	// caller has gone.
+	twice   func(step string) bool
+	answer  func(step string) error
+	late    func(step string) <-chan struct{}
 	columns []string // of the table
 
 	mu      sync.Mutex

@@ -45,7 +45,33 @@ func (k fakeKeys) alone(ctx context.Context, step, key string, wait time.Duratio
 	}
 }
 
+// execute has a statement meet what the test wants it to.
+func (k fakeKeys) execute(ctx context.Context, step string, statement func(context.Context) (bool, error)) (bool, error) {
+	if k.db.late != nil {
+		if when := k.db.late(step); when != nil {
+			go func() {
+				<-when
+				_, _ = statement(context.WithoutCancel(ctx))
+			}()
+			<-ctx.Done()
+			return false, ctx.Err()
+		}
+	}
+	done, err := statement(ctx)
+	if err == nil && k.db.twice != nil && k.db.twice(step) {
+		done, err = statement(ctx)
+	}
+	if err == nil && k.db.answer != nil {
+		err = k.db.answer(step)
+	}
+	return err == nil && done, err
+}
+
 func (k fakeKeys) claim(ctx context.Context, step string, c store.Claim, wait time.Duration, free func(store.Row, bool) bool) (bool, error) {
+	return k.execute(ctx, step, func(ctx context.Context) (bool, error) { return k.claimOnce(ctx, step, c, wait, free) })
+}
+
+func (k fakeKeys) claimOnce(ctx context.Context, step string, c store.Claim, wait time.Duration, free func(store.Row, bool) bool) (bool, error) {
 	key := c.Handler + " " + c.Key
 	if err := k.alone(ctx, step, key, wait); err != nil {
 		return false, err
@@ -56,8 +82,10 @@ func (k fakeKeys) claim(ctx context.Context, step string, c store.Claim, wait ti
 	if !free(row, there) {
 		return false, nil
 	}
-	k.db.rows[key] = store.Row{State: c.State, Owner: c.Owner, Fence: row.Fence + 1, Fingerprint: c.Fingerprint}
-	k.db.leases[key] = time.Now().Add(*c.Lease)
+	k.put(key, store.Row{State: c.State, Owner: c.Owner, Fence: row.Fence + 1, Fingerprint: c.Fingerprint, Result: slices.Clone(c.Result)})
+	if c.Lease != nil {
+		k.db.leases[key] = time.Now().Add(*c.Lease)
+	}
 	return true, nil
 }
 
@@ -69,7 +97,11 @@ func (k fakeKeys) TakeOver(ctx context.Context, c store.Claim, seen store.Owner,
 	return k.claim(ctx, "take", c, wait, func(r store.Row, there bool) bool { return there && r.Free() && r.Owner == seen })
 }
 
-func (k fakeKeys) Lookup(_ context.Context, handler, key string) (store.Row, error) {
+func (k fakeKeys) Lookup(ctx context.Context, handler, key string) (store.Row, error) {
+	if k.db.late != nil && k.db.late("find") != nil {
+		<-ctx.Done()
+		return store.Row{}, ctx.Err()
+	}
 	if err := k.db.ask("find"); err != nil {
 		return store.Row{}, err
 	}
@@ -82,6 +114,10 @@ func (k fakeKeys) Lookup(_ context.Context, handler, key string) (store.Row, err
 
 // change changes the running row of a holder.
 func (k fakeKeys) change(ctx context.Context, step string, h store.Holder, change func(key string, r store.Row) bool) (bool, error) {
+	return k.execute(ctx, step, func(ctx context.Context) (bool, error) { return k.changeOnce(ctx, step, h, change) })
+}
+
+func (k fakeKeys) changeOnce(ctx context.Context, step string, h store.Holder, change func(key string, r store.Row) bool) (bool, error) {
 	key := h.Handler + " " + h.Key
 	if err := k.alone(ctx, step, key, time.Hour); err != nil {
 		return false, err

@@ -22,6 +22,9 @@ func NewGuard[Tx any](open func(driver.Config) (driver.Driver[Tx], error), opts 
 	if err != nil {
 		return &Guard[Tx]{settings: s, err: fmt.Errorf("options: %w", err)}
 	}
+	if s.driver.Leases != nil {
+		return &Guard[Tx]{driver: driver.LeasesOnly[Tx](s.driver.Leases), settings: s}
+	}
 	d, err := open(s.driver)
 	if err != nil {
 		return &Guard[Tx]{settings: s, err: err}

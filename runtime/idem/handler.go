@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/idemgen/idemgen/runtime/internal/driver"
 	"github.com/idemgen/idemgen/runtime/store"
 )
 
@@ -32,6 +33,8 @@ func NewHandler[Tx, E, R any](g *Guard[Tx], spec Spec[E], run func(context.Conte
 		h.err = errors.New("the handler has no function")
 	case g.err != nil:
 		h.err = g.err
+	case g.settings.driver.Leases != nil:
+		h.err = driver.ErrNoTransactions
 	default:
 		h.err = spec.check()
 		if h.err == nil && spec.Lease != 0 {

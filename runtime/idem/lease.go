@@ -123,7 +123,8 @@ func (l *Lease[E, R]) Do(ctx context.Context, e E) (result R, err error) {
 // idemgen was there, and may come again. The window is counted from now on. Pass struct{}{} for a handler without a result.
 //
 // A key that has a row which is not free keeps it: Mark returns nil if e is recorded as handled, with this result or another,
-// and otherwise what a repeat would get. It is not a delivery, and no [Observer] is told of it.
+// and otherwise what a repeat would get. It is one statement, and after any other error it may be called again: the database
+// may have recorded e and not have said so. It is not a delivery, and no [Observer] is told of it.
 func (l *Lease[E, R]) Mark(ctx context.Context, e E, r R) error {
 	if l.err != nil {
 		return l.wrap("", l.err)
@@ -136,21 +137,15 @@ func (l *Lease[E, R]) Mark(ctx context.Context, e E, r R) error {
 	if err != nil {
 		return l.wrap(key, err)
 	}
-	d := delivery{key: key}
-	h, _, err := l.acquire(ctx, l.claim(e, key), &d)
-	switch {
-	case h != nil:
-		_, err := l.finish(ctx, store.End{Holder: h.Holder, State: store.Done, Result: data, Window: l.window})
-		if err != nil {
-			return l.wrap(key, err)
-		}
+	claim := l.claim(e, key)
+	claim.State, claim.Lease, claim.Result, claim.Window = store.Done, nil, data, l.window
+	d := delivery{key: key, keeps: true}
+	h, _, err := l.acquire(ctx, claim, &d)
+	if h != nil || d.outcome == OutcomeDuplicate {
+		// Whether the stored result of an earlier one can be returned does not matter here.
 		return nil
-	case d.outcome == OutcomeDuplicate:
-		// Whether the stored result can be returned does not matter here.
-		return nil
-	default:
-		return err
 	}
+	return err
 }
 
 // claim is the claim of e's key.

@@ -515,13 +515,13 @@ func TestLeaseErrorsOfTheDatabase(t *testing.T) {
 		is      func(error) bool
 		runs    int
 	}{
-		{"lease", errBroken, OutcomeError, func(err error) bool { return errors.Is(err, errBroken) }, 0},
+		{"lease", errBroken, OutcomeExecuted, func(err error) bool { return err == nil }, 1},
 		{"lease", errBusy, OutcomeInProgress, func(err error) bool { return errors.As(err, new(*InProgressError)) }, 0},
 		{"lease", errMisfit, OutcomeError, func(err error) bool { return errors.As(err, new(*TableError)) }, 0},
 		{"lease", errConflict, OutcomeExecuted, func(err error) bool { return err == nil }, 1},
 		{"lease", errLocked, OutcomeExecuted, func(err error) bool { return err == nil }, 1},
 		{"finish", errLocked, OutcomeExecuted, func(err error) bool { return err == nil }, 1},
-		{"finish", errDenied, OutcomeError, func(err error) bool { return errors.As(err, new(*TableError)) }, 1},
+		{"finish", errDenied, OutcomeExecuted, func(err error) bool { return err == nil }, 1},
 	} {
 		t.Run(tt.step+" "+tt.err.Error(), func(t *testing.T) {
 			t.Parallel()
@@ -579,6 +579,39 @@ func TestLeaseShadow(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Shadow mode says of a key whose lease has passed that it would be parked, and leaves the row as it is: also where the lease
+// passes between the claim and the look-up.
+func TestLeaseShadowDoesNotPark(t *testing.T) {
+	t.Parallel()
+	for _, left := range []time.Duration{-time.Second, time.Millisecond} {
+		t.Run(left.String(), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				db, a, w := newFake(t), acquirer{}, watcher{}
+				dead := store.Row{State: store.Running, Owner: store.Owner{1}, Fence: 3}
+				db.putRow("orders.Charge", "a", dead)
+				db.leases["orders.Charge a"] = time.Now().Add(left)
+				db.gate = func(string) { time.Sleep(2 * time.Millisecond) }
+				spec := chargeSpec()
+				spec.Expired = Park
+				l := NewLease(db.guard(WithShadow(), WithObserver(&w)), spec, a.charge)
+				if _, err := l.Do(t.Context(), order{ID: "a"}); err != nil || a.runs() != 1 {
+					t.Errorf("got %v, %d runs", err, a.runs())
+				}
+				if d := w.last(t); d.Outcome != OutcomeError || !errors.Is(d.Err, ErrParked) {
+					t.Errorf("got %+v", d)
+				}
+				if row := state(t, db, store.Running); row.Owner != dead.Owner || row.Fence != 3 {
+					t.Errorf("got %+v", row)
+				}
+				if db.calls["park"] != 0 {
+					t.Error("it was parked")
+				}
+			})
+		})
+	}
 }
 
 func TestLeaseSpec(t *testing.T) {

@@ -24,6 +24,10 @@ func (l *Lease[E, R]) acquire(ctx context.Context, claim store.Claim, d *deliver
 	if _, err := rand.Read(claim.Owner[:]); err != nil {
 		return nil, result, l.fail(d, fmt.Errorf("no owner: %w", err))
 	}
+	if err := ctx.Err(); err != nil {
+		// Nothing is asked for that nobody would wait for, and would have to be given back.
+		return nil, result, l.fail(d, err)
+	}
 	d.until = time.Now().Add(l.settings.inFlightTimeout)
 	for polls := 0; ; d.retries++ {
 		h, result, next, err := l.try(ctx, claim, d)
@@ -49,25 +53,28 @@ func (l *Lease[E, R]) acquire(ctx context.Context, claim store.Claim, d *deliver
 // as much.
 func (l *Lease[E, R]) try(ctx context.Context, claim store.Claim, d *delivery) (h *held, result R, next step, err error) {
 	var locked error
+	var p *pending
 	if d.leased <= 0 {
-		h = newHeld(claim, 1)
-		claimed, err := l.keys.Claim(ctx, claim, d.wait(ctx, l.spec.InFlight))
+		p = ask(claim, nil, d)
+		claimed, err := again(ctx, l.classify, d, func() (bool, error) {
+			return l.keys.Claim(ctx, claim, d.wait(ctx, l.spec.InFlight))
+		})
 		switch {
 		case err != nil && l.classify(err) != driver.Locked:
-			next, err = l.unclaimed(ctx, h, d, "claim", err)
+			next, err = l.unclaimed(ctx, p, d, "claim", err)
 			return nil, result, next, err
 		case claimed:
-			return h, result, ended, nil
+			return &p.held, result, ended, nil
 		}
 		// A locked database can still be read, and has the answer if the key is done.
 		locked = err
 	}
 	d.leased = 0
 
-	row, err := l.keys.Lookup(ctx, claim.Handler, claim.Key)
+	row, err := l.look(ctx, claim, d)
 	switch {
 	case err != nil && !errors.Is(err, store.ErrNotFound):
-		next, err = l.unclaimed(ctx, nil, d, "look-up", err)
+		next, err = l.unclaimed(ctx, p, d, "look-up", err)
 		return nil, result, next, err
 	case err != nil && locked != nil:
 		next, err = l.unclaimed(ctx, nil, d, "claim", locked)
@@ -75,6 +82,8 @@ func (l *Lease[E, R]) try(ctx context.Context, claim store.Claim, d *delivery) (
 	case err != nil:
 		// It has been swept, or deleted.
 		return nil, result, unclaimed, nil
+	case own(row, claim):
+		return unanswered(row, claim, d), result, ended, nil
 	case !known(row.State):
 		return nil, result, ended, l.fail(d, unknownState(row.State))
 	case !row.Expired && mismatch(row.Fingerprint, claim.Fingerprint):
@@ -95,37 +104,107 @@ func (l *Lease[E, R]) try(ctx context.Context, claim store.Claim, d *delivery) (
 	return h, result, next, err
 }
 
-// newHeld is the lease that a claim asks for now.
-func newHeld(claim store.Claim, fence int64) *held {
-	return &held{store.Holder{Handler: claim.Handler, Key: claim.Key, Owner: claim.Owner, Fence: fence}, time.Now()}
+// askTries is how many times a statement without an answer is sent, each time on another connection: after a restart of the
+// server, those that were idle are broken.
+const askTries = 3
+
+// again sends a statement again that was not answered, while there is time. A claim or a take-over that had been executed
+// all the same is not executed again, and is known by its owner.
+func again[T any](ctx context.Context, classify func(error) driver.Class, d *delivery, do func() (T, error)) (T, error) {
+	for n := 1; ; n++ {
+		got, err := do()
+		if err == nil || errors.Is(err, store.ErrNotFound) || classify(err) != driver.Other || n == askTries ||
+			ctx.Err() != nil || time.Until(d.until) <= 0 || pause(ctx, n) != nil {
+			return got, err
+		}
+	}
+}
+
+// lookGrace is how much longer than the in-flight time a look-up may take before its connection is given up.
+const lookGrace = time.Second
+
+// look reads the key's row. A database that does not answer keeps nobody for longer than another delivery may.
+func (l *Lease[E, R]) look(ctx context.Context, claim store.Claim, d *delivery) (store.Row, error) {
+	ctx, cancel := context.WithTimeout(ctx, max(time.Until(d.until), 0)+lookGrace)
+	defer cancel()
+	return again(ctx, l.classify, d, func() (store.Row, error) { return l.keys.Lookup(ctx, claim.Handler, claim.Key) })
+}
+
+// own reports whether a row is of a statement of this delivery that was executed, and was not answered until it had been
+// executed again.
+func own(row store.Row, claim store.Claim) bool {
+	return row.Owner == claim.Owner && row.State == claim.State
+}
+
+// unanswered is the lease of a row of this delivery's own. It counts from the first time on that it was asked for; where it has
+// passed since, nobody has taken it over, and a renewal decides.
+func unanswered(row store.Row, claim store.Claim, d *delivery) *held {
+	return &held{holder(claim, row.Fence), d.asked}
+}
+
+func holder(claim store.Claim, fence int64) store.Holder {
+	return store.Holder{Handler: claim.Handler, Key: claim.Key, Owner: claim.Owner, Fence: fence}
+}
+
+// ask notes that the key is being asked for: by a claim, or by the take-over of the row seen.
+func ask(claim store.Claim, seen *store.Row, d *delivery) *pending {
+	fence := int64(1)
+	if seen != nil {
+		fence = seen.Fence + 1
+	}
+	p := &pending{held{holder(claim, fence), time.Now()}, claim, seen}
+	if d.asked.IsZero() {
+		d.asked = p.sent
+	}
+	return p
 }
 
 // takeOver claims a row that is free, or parks it.
 func (l *Lease[E, R]) takeOver(ctx context.Context, row store.Row, claim store.Claim, d *delivery) (*held, step, error) {
 	if row.State == store.Running && !row.Expired && l.spec.Expired == Park {
-		parked, err := l.keys.Park(ctx, store.Holder{Handler: claim.Handler, Key: claim.Key, Owner: row.Owner, Fence: row.Fence})
-		switch {
-		case err != nil:
-			next, err := l.unclaimed(ctx, nil, d, "parking", err)
-			return nil, next, err
-		case !parked:
-			// Its owner was late, and renewed or ended it.
-			return nil, unclaimed, nil
-		}
-		return nil, ended, l.fail(d, ErrParked)
+		return l.park(ctx, row, claim, d)
 	}
-	h := newHeld(claim, row.Fence+1)
-	claimed, err := l.keys.TakeOver(ctx, claim, row.Owner, d.wait(ctx, l.spec.InFlight))
+	p := ask(claim, &row, d)
+	claimed, err := again(ctx, l.classify, d, func() (bool, error) {
+		return l.keys.TakeOver(ctx, claim, row.Owner, d.wait(ctx, l.spec.InFlight))
+	})
 	switch {
 	case err != nil:
-		next, err := l.unclaimed(ctx, h, d, "take-over", err)
+		next, err := l.unclaimed(ctx, p, d, "take-over", err)
 		return nil, next, err
 	case claimed:
-		return h, ended, nil
+		return &p.held, ended, nil
+	}
+	// A rival took over first, or its owner was late; or the row has become this delivery's before the answer.
+	now, err := l.look(ctx, claim, d)
+	switch {
+	case err != nil && !errors.Is(err, store.ErrNotFound):
+		next, err := l.unclaimed(ctx, p, d, "look-up", err)
+		return nil, next, err
+	case err == nil && own(now, claim):
+		return unanswered(now, claim, d), ended, nil
 	default:
-		// A rival took over first, or its owner was late.
 		return nil, unclaimed, nil
 	}
+}
+
+// park keeps everybody away from a row whose lease has passed, or only says so where this is no guarded delivery.
+func (l *Lease[E, R]) park(ctx context.Context, row store.Row, claim store.Claim, d *delivery) (*held, step, error) {
+	if d.keeps {
+		return nil, ended, l.fail(d, ErrParked)
+	}
+	bounded, cancel := context.WithTimeout(ctx, max(time.Until(d.until), 0)+lookGrace)
+	defer cancel()
+	parked, err := l.keys.Park(bounded, store.Holder{Handler: claim.Handler, Key: claim.Key, Owner: row.Owner, Fence: row.Fence})
+	switch {
+	case err != nil:
+		next, err := l.unclaimed(ctx, nil, d, "parking", err)
+		return nil, next, err
+	case !parked:
+		// Its owner was late, and renewed or ended it.
+		return nil, unclaimed, nil
+	}
+	return nil, ended, l.fail(d, ErrParked)
 }
 
 // refresh renews a lease whose claim was answered so late that a renewal is due: it may have waited for a transaction, or for a
@@ -158,19 +237,19 @@ func (l *Lease[E, R]) refresh(ctx context.Context, h *held, d *delivery) error {
 			return nil
 		}
 		l.release(ctx, h.Holder, abandonTimeout)
+		if over := ctx.Err(); over != nil && !errors.Is(err, over) {
+			err = fmt.Errorf("%w: %w", over, err)
+		}
 		return l.fail(d, fmt.Errorf("renewal: %w", err))
 	}
 	return nil
 }
 
-// abandonTimeout bounds the return of a lease that may have been granted without an answer.
-const abandonTimeout = time.Second
-
-// unclaimed judges an error before the handler ran. h is the lease that was asked for, where that may have been granted.
-func (l *Lease[E, R]) unclaimed(ctx context.Context, h *held, d *delivery, what string, err error) (step, error) {
+// unclaimed judges an error before the handler ran. p is what was asked for, where that may have been granted.
+func (l *Lease[E, R]) unclaimed(ctx context.Context, p *pending, d *delivery, what string, err error) (step, error) {
 	class := l.classify(err)
-	if h != nil && (class == driver.Other || class == driver.Busy) {
-		l.release(ctx, h.Holder, abandonTimeout)
+	if p != nil && (class == driver.Other || class == driver.Busy) {
+		l.abandon(ctx, p)
 	}
 	if ctx.Err() != nil && class == driver.Other {
 		if !errors.Is(err, ctx.Err()) {

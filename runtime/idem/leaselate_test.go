@@ -53,6 +53,9 @@ func TestLeaseClaimedLate(t *testing.T) {
 				}
 				l := NewLease(db.guard(WithObserver(&w)), chargeSpec(), a.charge)
 				_, err := l.Do(t.Context(), order{ID: "a"})
+				if err != nil && !errors.As(err, new(*Error)) {
+					t.Errorf("got %#v", err)
+				}
 				if (err == nil) != (tt.runs == 1) || (tt.renewed != nil && err != nil && !errors.Is(err, tt.renewed)) || w.last(t).Outcome != tt.outcome || a.runs() != tt.runs {
 					t.Errorf("got %v, %+v, %d runs", err, w.last(t), a.runs())
 				}
@@ -72,7 +75,7 @@ func TestLeaseEndsWithoutTheWatch(t *testing.T) {
 		defer lose(nil)
 		watch := time.NewTimer(time.Hour)
 		defer watch.Stop()
-		l.renew(t.Context(), held{sent: time.Now().Add(-lease)}, watch, lose)
+		l.renew(t.Context(), held{sent: time.Now().Add(-lease)}, watch, func() { lose(ErrLeaseLost) })
 		if context.Cause(running) != ErrLeaseLost {
 			t.Errorf("the cause is %v", context.Cause(running))
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/idemgen/idemgen/runtime/internal/driver"
@@ -16,11 +17,11 @@ func (l *Lease[E, R]) hold(ctx context.Context, e E, h held, d *delivery) (resul
 	d.fence = h.Fence
 	beat, running := l.beat(ctx, h)
 	defer beat.stop()
-	result, err = l.call(ctx, running, e, h, d)
-	lost := errors.Is(context.Cause(running), ErrLeaseLost)
+	result, permanent, err := l.call(ctx, running, e, h, d)
+	lost := beat.lost.Load()
 	switch {
-	case err != nil && isPermanent(err) && running.Err() == nil:
-		return none, l.record(ctx, h, d, err)
+	case permanent != nil:
+		return none, l.record(ctx, h, d, permanent)
 	case err != nil:
 		l.release(ctx, h.Holder, driver.EndTimeout)
 		if lost {
@@ -50,8 +51,9 @@ func (l *Lease[E, R]) hold(ctx context.Context, e E, h held, d *delivery) (resul
 	return result, nil
 }
 
-// call is the handler's function. Where it panics or exits its goroutine the lease is given back, and that goes on.
-func (l *Lease[E, R]) call(ctx, running context.Context, e E, h held, d *delivery) (R, error) {
+// call is the handler's function, and what it says of an error that is permanent. Where it panics or exits its goroutine, or
+// its error does when it is asked for its text, the lease is given back, and that goes on.
+func (l *Lease[E, R]) call(ctx, running context.Context, e E, h held, d *delivery) (result R, permanent *FailedError, err error) {
 	d.run()
 	returned := false
 	defer func() {
@@ -61,9 +63,12 @@ func (l *Lease[E, R]) call(ctx, running context.Context, e E, h held, d *deliver
 	}()
 	// There is no commit that something could be done after.
 	hook := &commitHook{run: newRun(&l.spec, e, d), outer: hookOf(ctx), closed: true}
-	result, err := l.run(context.WithValue(running, hookKey{}, hook), e)
+	result, err = l.run(context.WithValue(running, hookKey{}, hook), e)
+	if err != nil && isPermanent(err) && running.Err() == nil {
+		permanent = &FailedError{Failure: failureText(err), Err: err}
+	}
 	returned = true
-	return result, err
+	return result, permanent, err
 }
 
 // encode is the result as the row holds it. Where the codec panics the row says done without it, and the panic goes on.
@@ -80,8 +85,7 @@ func (l *Lease[E, R]) encode(ctx context.Context, h held, result R) (data []byte
 }
 
 // record writes the permanent failure of a run.
-func (l *Lease[E, R]) record(ctx context.Context, h held, d *delivery, cause error) error {
-	f := &FailedError{Failure: failureText(cause), Err: cause}
+func (l *Lease[E, R]) record(ctx context.Context, h held, d *delivery, f *FailedError) error {
 	_, err := l.finish(ctx, store.End{Holder: h.Holder, State: store.Failed, Failure: f.Failure, Window: l.window})
 	if err == nil {
 		return l.failed(d, f)
@@ -90,39 +94,42 @@ func (l *Lease[E, R]) record(ctx context.Context, h held, d *delivery, cause err
 	if errors.Is(err, ErrLeaseLost) {
 		d.outcome = OutcomeLeaseLost
 	}
-	return l.wrap(d.key, fmt.Errorf("%w; that this is permanent is not recorded: %w", cause, err))
+	return l.wrap(d.key, fmt.Errorf("%w; that this is permanent is not recorded: %w", f.Err, err))
 }
 
 // finishTry bounds one try to record the end of a run, so that a connection that has died in silence leaves time for others.
 const finishTry = driver.EndTimeout / 2
 
-// finish makes the row a final one, whatever became of ctx. An answer that is lost is asked for again, on another connection:
-// settled says that the row has shown that an earlier try was the one. It returns ErrLeaseLost where the row is no longer the
-// holder's, and ErrCommitUnknown where the database did not say.
+// finish makes the row a final one, whatever became of ctx. The run has taken place, so that nothing the database says keeps
+// this from being tried again, on another connection, until the time is over: a table that may not be written, or not be
+// found, may be on a server that is no longer the primary. settled says that the row has shown that an earlier try was the
+// one. It returns ErrLeaseLost where the row is no longer the holder's, and ErrCommitUnknown where the end may not be recorded.
 func (l *Lease[E, R]) finish(ctx context.Context, end store.End) (settled bool, _ error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), max(driver.EndTimeout, l.settings.inFlightTimeout))
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), max(driver.EndTimeout, l.settings.inFlightTimeout))
 	defer cancel()
-	unanswered := false
+	var why error
 	for n := 0; ; n++ {
-		settled, final, err := l.finishOnce(ctx, end, unanswered)
+		settled, final, err := l.finishOnce(bounded, end)
 		if final {
 			return settled, err
 		}
-		switch l.classify(err) {
-		case driver.Locked, driver.Conflict, driver.Busy:
-		case driver.Misfit, driver.Denied:
-			return false, l.diagnose(ctx, err)
-		default:
-			unanswered = true
+		if why == nil || bounded.Err() == nil {
+			// What the last try runs into is mostly the end of the time.
+			why = err
 		}
-		if pause(ctx, n) != nil {
-			return false, fmt.Errorf("%w: %w", ErrCommitUnknown, err)
+		if pause(bounded, n) != nil {
+			break
 		}
 	}
+	switch l.classify(why) {
+	case driver.Misfit, driver.Denied:
+		why = l.diagnose(context.WithoutCancel(ctx), why)
+	}
+	return false, fmt.Errorf("%w: %w", ErrCommitUnknown, why)
 }
 
 // finishOnce tries once. Where it is not final, err tells why.
-func (l *Lease[E, R]) finishOnce(ctx context.Context, end store.End, unanswered bool) (settled, final bool, err error) {
+func (l *Lease[E, R]) finishOnce(ctx context.Context, end store.End) (settled, final bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, finishTry)
 	defer cancel()
 	done, err := l.keys.Finish(ctx, end)
@@ -131,40 +138,24 @@ func (l *Lease[E, R]) finishOnce(ctx context.Context, end store.End, unanswered 
 		return false, false, err
 	case done:
 		return false, true, nil
-	case !unanswered:
-		return false, true, ErrLeaseLost
 	}
+	// Either the lease is another's, or an earlier try, or an earlier execution of this one, was not answered.
 	row, err := l.keys.Lookup(ctx, end.Handler, end.Key)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return false, true, ErrLeaseLost
 	case err != nil:
 		return false, false, err
-	case row.Owner == end.Owner && row.State == end.State:
+	case row.Owner == end.Owner && row.Fence == end.Fence && row.State == end.State:
 		return true, true, nil
 	default:
 		return false, true, ErrLeaseLost
 	}
 }
 
-// release gives the lease back, whatever became of ctx. If it cannot be within bound, it ends by itself.
-func (l *Lease[E, R]) release(ctx context.Context, h store.Holder, bound time.Duration) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), bound)
-	defer cancel()
-	for n := 0; ; n++ {
-		_, err := l.keys.Release(ctx, h)
-		switch l.classify(err) {
-		case driver.Locked, driver.Conflict:
-			if pause(ctx, n) == nil {
-				continue
-			}
-		}
-		return
-	}
-}
-
 // heartbeat renews a lease until it is stopped.
 type heartbeat struct {
+	lost   atomic.Bool             // this lease, and not one around it whose end ends the handler's context as well
 	cancel context.CancelCauseFunc // of the handler's context
 	end    context.CancelFunc
 	ended  chan struct{}
@@ -176,13 +167,19 @@ func (l *Lease[E, R]) beat(ctx context.Context, h held) (*heartbeat, context.Con
 	own, end := context.WithCancel(context.WithoutCancel(ctx))
 	b := &heartbeat{cancel: cancel, end: end, ended: make(chan struct{})}
 	// The watch does not depend on the goroutine, which may hang in a statement.
-	watch := time.AfterFunc(time.Until(h.sent.Add(sure(l.spec.Lease))), func() { cancel(ErrLeaseLost) })
+	watch := time.AfterFunc(time.Until(h.sent.Add(sure(l.spec.Lease))), b.lose)
 	go func() {
 		defer close(b.ended)
 		defer watch.Stop()
-		l.renew(own, h, watch, cancel)
+		l.renew(own, h, watch, b.lose)
 	}()
 	return b, running
+}
+
+// lose ends the handler's context because the lease is lost, or may be.
+func (b *heartbeat) lose() {
+	b.lost.Store(true)
+	b.cancel(ErrLeaseLost)
 }
 
 // stop ends the renewals and returns when they have ended.
@@ -198,7 +195,7 @@ func sure(lease time.Duration) time.Duration { return lease - lease/10 }
 
 // renew renews the lease at each third of it, and more often where the database does not answer, until own ends or the lease
 // is lost. Only this machine's monotonic clock decides when an unanswered lease is.
-func (l *Lease[E, R]) renew(own context.Context, h held, watch *time.Timer, lose context.CancelCauseFunc) {
+func (l *Lease[E, R]) renew(own context.Context, h held, watch *time.Timer, lose func()) {
 	lease := l.spec.Lease
 	until := h.sent.Add(sure(lease))
 	next := h.sent.Add(lease / 3)
@@ -206,7 +203,7 @@ func (l *Lease[E, R]) renew(own context.Context, h held, watch *time.Timer, lose
 		sent := time.Now()
 		if !sent.Before(until) {
 			// The watch may be about to say so, and stops with this goroutine.
-			lose(ErrLeaseLost)
+			lose()
 			return
 		}
 		bounded, cancel := context.WithDeadline(own, earlier(until, sent.Add(lease/3)))
@@ -216,7 +213,7 @@ func (l *Lease[E, R]) renew(own context.Context, h held, watch *time.Timer, lose
 		case err != nil:
 			next = time.Now().Add(lease / 30)
 		case !renewed:
-			lose(ErrLeaseLost)
+			lose()
 			return
 		case !watch.Stop():
 			// It was too late, and the handler's context has ended. The row is still this delivery's until it is taken over.

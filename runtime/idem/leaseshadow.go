@@ -33,7 +33,7 @@ func (l *Lease[E, R]) shadow(ctx context.Context, e E, d *delivery, keyless erro
 
 	beat, _ := l.beat(ctx, *h)
 	defer beat.stop()
-	result, err = l.call(ctx, ctx, e, *h, d)
+	result, _, err = l.call(ctx, ctx, e, *h, d)
 	if err != nil {
 		l.release(ctx, h.Holder, driver.EndTimeout)
 		d.outcome = OutcomeError
@@ -58,15 +58,9 @@ func (l *Lease[E, R]) judge(ctx context.Context, claim store.Claim) (*held, *ver
 	if _, err := rand.Read(claim.Owner[:]); err != nil {
 		return nil, &verdict{OutcomeError, l.wrap(claim.Key, fmt.Errorf("no owner: %w", err))}
 	}
-	d := delivery{key: claim.Key, until: time.Now()}
+	d := delivery{key: claim.Key, until: time.Now(), keeps: true}
 	once := *l
 	once.spec.InFlight = Fail
-	if l.spec.Expired == Park {
-		// Nothing is parked by a delivery that runs.
-		if row, err := l.keys.Lookup(ctx, claim.Handler, claim.Key); err == nil && row.State == store.Running && row.Free() {
-			return nil, &verdict{OutcomeError, l.wrap(claim.Key, ErrParked)}
-		}
-	}
 	h, _, next, err := once.try(ctx, claim, &d)
 	switch {
 	case h != nil:

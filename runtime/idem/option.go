@@ -56,8 +56,19 @@ func newSettings(opts []Option) (settings, error) {
 	return s, errors.Join(errs...)
 }
 
-// WithIsolation sets the isolation level of the handlers' transactions. The default is READ COMMITTED on PostgreSQL
-// and MySQL, and the only level there is on SQLite. At higher levels a delivery that meets a rival runs into serialization failures and
+// WithDriverConfig is for package idemtest, whose options reach below the guard: nobody else can name its argument's type.
+func WithDriverConfig(change func(*driver.Config)) Option {
+	return option(func(s *settings) error {
+		if change == nil {
+			return errors.New("WithDriverConfig is for package idemtest")
+		}
+		change(&s.driver)
+		return nil
+	})
+}
+
+// WithIsolation sets the isolation level of the handlers' transactions. The default is READ COMMITTED on PostgreSQL and
+// MySQL, and the only level there is on SQLite. At higher levels a delivery that meets a rival runs into serialization failures and
 // is run again; see [WithRetries].
 func WithIsolation(level sql.IsolationLevel) Option {
 	return option(func(s *settings) error {

@@ -35,13 +35,13 @@ type permanentError struct{ err error }
 func (e *permanentError) Error() string { return e.err.Error() }
 func (e *permanentError) Unwrap() error { return e.err }
 
-// isPermanent looks for the mark of this handler. An [*Error] is another one's delivery: what that one's own run has marked
-// is settled there, and a repeat of it would show no mark.
+// isPermanent looks for the mark of this handler. An [*Error] is another one's delivery, and so is a [*FailedError] that was
+// taken out of one: what that one's own run has marked is settled there, and a repeat of it would show no mark.
 func isPermanent(err error) bool {
 	switch err := err.(type) {
 	case *permanentError:
 		return true
-	case *Error:
+	case *Error, *FailedError:
 		return false
 	case interface{ Unwrap() error }:
 		return isPermanent(err.Unwrap())

@@ -70,8 +70,9 @@ type Spec[E any] struct {
 	Window time.Duration
 	// InFlight is what happens while another delivery of the key runs.
 	InFlight InFlight
-	// Lease is, of a [Lease], how long a key is one delivery's without a renewal: at least [MinLease]. It is 0 of a
-	// [Handler].
+	// Lease is, of a [Lease], how long a key is one delivery's without a renewal: at least [MinLease]. It may be as long as you
+	// like, and longer than the window, which only begins when a run ends: it is how long a key rests whose worker has
+	// died. It is 0 of a [Handler].
 	Lease time.Duration
 	// Expired is, of a [Lease], what a delivery does with a key whose lease has passed.
 	Expired Expired

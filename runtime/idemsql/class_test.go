@@ -2,6 +2,7 @@ package idemsql
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/idemgen/idemgen/runtime/internal/driver"
@@ -16,6 +17,32 @@ func TestClassesOfSQLite(t *testing.T) {
 	} {
 		if got := (sqlite{}).classify(errors.Join(codedError(code))); got != want {
 			t.Errorf("%d: got %d", code, got)
+		}
+	}
+}
+
+// Error has the shape of mattn's error, in a package of another name.
+type Error struct{ Code, ExtendedCode int }
+
+func (e Error) Error() string { return "not a database's" }
+
+// A result code is taken only from where one is known to be. That the fields of mattn's error are is shown by testdata/e2e.
+func TestResultCode(t *testing.T) {
+	t.Parallel()
+	var none *Error
+	for _, tt := range []struct {
+		err  error
+		want int
+	}{
+		{nil, 0},
+		{errors.New("database is locked (5) (SQLITE_BUSY)"), 0},
+		{Error{Code: 5, ExtendedCode: 517}, 0},
+		{&Error{Code: 5}, 0},
+		{none, 0},
+		{errors.Join(errors.New("first"), fmt.Errorf("wrapped: %w", codedError(517))), 517},
+	} {
+		if got := resultCode(tt.err); got != tt.want {
+			t.Errorf("%v: got %d", tt.err, got)
 		}
 	}
 }

@@ -1,8 +1,9 @@
 // Package idemsql guards handlers whose transaction is a *sql.Tx, on PostgreSQL and SQLite through database/sql.
 //
 // [New] makes the guard; generated code calls it with idemdb.Store. The package only talks to the database: the decisions
-// are in package idem. It imports no driver. What an error is it tells by its code, through the methods that drivers give
-// their errors: SQLState() string (pgx, lib/pq) and Code() int (modernc.org/sqlite).
+// are in package idem. It imports no driver. What an error is it tells by its code, as drivers put it into their errors: by the
+// method SQLState() string (pgx, lib/pq), by the method Code() int (modernc.org/sqlite), or in the fields ExtendedCode and Code
+// of a struct that is named sqlite3.Error (mattn/go-sqlite3).
 //
 // A *sql.Tx cannot be kept from being committed by the handler, and database/sql does not tell when the database ended a
 // transaction by itself. So a claim is written open, and the end is always an update of the claim's own row to done: where

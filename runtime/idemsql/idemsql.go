@@ -114,7 +114,7 @@ func (d *database) Classify(err error) driver.Class {
 	return d.engine.classify(err)
 }
 
-func (d *database) Keys() driver.Keys { return driver.KeysOn[DBTX](d.queries, d.db) }
+func (d *database) Keys() driver.Keys { return driver.KeysOn[DBTX](d.queries, once{d.db}) }
 
 func (d *database) Sweep(ctx context.Context, batch int) (int64, error) {
 	return d.queries.Sweep(ctx, d.db, int64(batch))

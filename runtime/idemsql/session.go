@@ -22,7 +22,48 @@ type session struct {
 }
 
 // begin opens the transaction.
-func (s *session) begin(ctx context.Context) (err error) {
+//
+// A connection that turns out to be bad here broke while it was idle, after a restart of the server say, and so may have others
+// that were idle beside it. Nothing has been done on it, and it is not to be had again: the next one is tried.
+func (s *session) begin(ctx context.Context) error {
+	err := s.beginOnce(ctx)
+	if !s.bad(ctx, err) {
+		return err
+	}
+	for range s.db.db.Stats().Idle + 1 {
+		s.discard()
+		_ = s.conn.Close() // it says nothing but that it is closed already
+		conn, cerr := s.db.db.Conn(ctx)
+		if cerr != nil {
+			return cerr
+		}
+		s.conn = conn
+		if err = s.beginOnce(ctx); !s.bad(ctx, err) {
+			return err
+		}
+	}
+	return err
+}
+
+// bad reports whether BEGIN failed for a broken connection, and not for its caller's end.
+func (s *session) bad(ctx context.Context, err error) bool {
+	if err == nil || ctx.Err() != nil {
+		return false
+	}
+	if errors.Is(err, sqldriver.ErrBadConn) {
+		return true
+	}
+	valid := true
+	rerr := s.conn.Raw(func(conn any) error {
+		if v, ok := conn.(sqldriver.Validator); ok {
+			valid = v.IsValid()
+		}
+		return nil
+	})
+	return rerr != nil || !valid
+}
+
+func (s *session) beginOnce(ctx context.Context) (err error) {
 	s.tx, s.stop, err = sqltx.Begin(ctx, s.conn, &s.db.options)
 	return err
 }

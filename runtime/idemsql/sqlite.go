@@ -11,7 +11,7 @@ import (
 	"github.com/idemgen/idemgen/runtime/internal/sqltx"
 )
 
-// sqlite is SQLite behind any database/sql driver whose errors have Code.
+// sqlite is SQLite behind any database/sql driver whose errors have a code; see resultCode.
 type sqlite struct{}
 
 // Primary result codes. SQLite, "Result and Error Codes"; the low byte of an extended code is its primary one.
@@ -25,13 +25,7 @@ const (
 )
 
 // primaryCode returns the primary result code that err or an error that it wraps carries, or 0.
-func primaryCode(err error) int {
-	var coded interface{ Code() int }
-	if !errors.As(err, &coded) {
-		return 0
-	}
-	return coded.Code() & 0xff
-}
+func primaryCode(err error) int { return resultCode(err) & 0xff }
 
 func (sqlite) isolation(level sql.IsolationLevel) (sql.IsolationLevel, error) {
 	switch level {

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"math"
 	"time"
 )
 
@@ -50,8 +51,10 @@ type Claim struct {
 	Key     string
 	Owner   Owner
 	// State is Open, or Done or Failed for a claim that nothing is added to before its transaction commits; or Running for
-	// a lease.
+	// a lease, or Released for a row that is to be there and nobody's.
 	State State
+	// Result is the encoded result of a Done row that is complete with its claim; nil for none.
+	Result []byte
 	// Failure is the message of a Failed row.
 	Failure string
 	// Fingerprint is empty for a handler without one.
@@ -111,6 +114,19 @@ type Row struct {
 // Free reports whether TakeOver can have the row: it is past its window or its lease, or was released.
 func (r Row) Free() bool {
 	return r.Expired || r.State == Released || r.State == Running && r.LeaseLeft <= 0
+}
+
+// Micros is a number of microseconds as a duration, or the longest there is where that is too short: a lease that somebody has
+// set to end in the year 9999 has not passed.
+func Micros(n int64) time.Duration {
+	const most = math.MaxInt64 / int64(time.Microsecond)
+	switch {
+	case n > most:
+		return math.MaxInt64
+	case n < -most:
+		return math.MinInt64
+	}
+	return time.Duration(n) * time.Microsecond
 }
 
 // Queries are the statements of the store on a connection or transaction DB. Each call executes exactly one statement

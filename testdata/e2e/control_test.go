@@ -190,43 +190,45 @@ func TestEffects18_EndlessWait(t *testing.T) {
 // Rows of a writing statement that the handler left open make SQLite's COMMIT BUSY. They are the handler's own: nobody has
 // to be waited for, and the connection keeps the patience that it had.
 func TestLite_WritingRowsLeftOpen(t *testing.T) {
-	t.Parallel()
-	s := openLite(t, setup{})
-	s.placeOrder = func(ctx context.Context, tx Tx, e events.OrderPlaced) (events.Receipt, error) {
-		rows, err := tx.(sqlTx).tx.(interface {
-			QueryContext(context.Context, string, ...any) (*sql.Rows, error)
-		}).QueryContext(ctx, `INSERT INTO effects (what, worker) VALUES ('a', ''), ('b', '') RETURNING what`)
-		if err == nil && !rows.Next() {
-			err = errors.New("no row")
+	eachSQLite(t, func(t *testing.T, d driver) {
+		s := d.open(t, setup{})
+		s.placeOrder = func(ctx context.Context, tx Tx, e events.OrderPlaced) (events.Receipt, error) {
+			rows, err := tx.(sqlTx).tx.(interface {
+				QueryContext(context.Context, string, ...any) (*sql.Rows, error)
+			}).QueryContext(ctx, `INSERT INTO effects (what, worker) VALUES ('a', ''), ('b', '') RETURNING what`)
+			if err == nil && !rows.Next() {
+				err = errors.New("no row")
+			}
+			return s.answer(e), err
 		}
-		return s.answer(e), err
-	}
-	e := order()
-	first, err := s.PlaceOrder(t.Context(), e)
-	require.NoError(t, err)
-	assert.Equal(t, 1, s.hook.Busy(), "COMMIT is tried again in vain")
-	again, err := s.PlaceOrder(t.Context(), e)
-	require.NoError(t, err)
-	assert.Equal(t, first, again)
-	assert.Equal(t, 2, s.effects(t))
-	var patience int
-	require.NoError(t, s.db.QueryRowContext(t.Context(), `PRAGMA busy_timeout`).Scan(&patience))
-	assert.Zero(t, patience)
+		e := order()
+		first, err := s.PlaceOrder(t.Context(), e)
+		require.NoError(t, err)
+		assert.Equal(t, 1, s.hook.Busy(), "COMMIT is tried again in vain")
+		again, err := s.PlaceOrder(t.Context(), e)
+		require.NoError(t, err)
+		assert.Equal(t, first, again)
+		assert.Equal(t, 2, s.effects(t))
+		var patience int
+		require.NoError(t, s.db.QueryRowContext(t.Context(), `PRAGMA busy_timeout`).Scan(&patience))
+		assert.Zero(t, patience)
+	})
 }
 
 // With a rollback journal COMMIT waits for those who read. The handler does not run again for them.
 func TestLite_ReadersAreWaitedFor(t *testing.T) {
-	t.Parallel()
-	s := openLite(t, setup{journal: "delete"})
-	s.exec(t, `INSERT INTO effects (what, worker) VALUES ('a', ''), ('b', '')`)
-	reader, err := s.look.QueryContext(t.Context(), `SELECT what FROM effects`)
-	require.NoError(t, err)
-	require.True(t, reader.Next())
-	done := s.deliver(t.Context(), order())
-	eventually(t, func() bool { return s.hook.Busy() > 0 })
-	require.NoError(t, reader.Close())
-	got := <-done
-	require.NoError(t, got.err)
-	assert.Equal(t, "run 1", got.PlacedBy)
-	assert.Equal(t, 3, s.effects(t))
+	eachSQLite(t, func(t *testing.T, d driver) {
+		s := d.open(t, setup{journal: "delete"})
+		s.exec(t, `INSERT INTO effects (what, worker) VALUES ('a', ''), ('b', '')`)
+		reader, err := s.look.QueryContext(t.Context(), `SELECT what FROM effects`)
+		require.NoError(t, err)
+		require.True(t, reader.Next())
+		done := s.deliver(t.Context(), order())
+		eventually(t, func() bool { return s.hook.Busy() > 0 })
+		require.NoError(t, reader.Close())
+		got := <-done
+		require.NoError(t, got.err)
+		assert.Equal(t, "run 1", got.PlacedBy)
+		assert.Equal(t, 3, s.effects(t))
+	})
 }

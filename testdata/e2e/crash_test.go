@@ -15,10 +15,12 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/lib/pq"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/idemgen/idemgen/testdata/e2e/events"
+	"github.com/idemgen/idemgen/testdata/e2e/litehook"
 	"github.com/idemgen/idemgen/testdata/e2e/liteshop"
 	"github.com/idemgen/idemgen/testdata/e2e/pgxshop"
 	"github.com/idemgen/idemgen/testdata/e2e/stdshop"
@@ -74,6 +76,8 @@ type job struct {
 
 	Outside string // the outside system, for a job that charges
 	End     string // how the charge ends that is not killed
+
+	Suite string // the conformance suite's order, for a job of its own
 
 	Order string // the order to confirm, for a job that does that
 }
@@ -144,6 +148,9 @@ func (j job) do(ctx context.Context) error {
 		return err
 	}
 	defer end()
+	if j.Suite != "" {
+		return j.conform(ctx, service)
+	}
 	if j.Outside != "" {
 		return j.charge(ctx, service)
 	}
@@ -190,16 +197,14 @@ func (j job) open(ctx context.Context) (_ worker, end func(), err error) {
 		}
 		return events.Receipt{PlacedBy: "the worker process", Total: e.Total}, j.reached(inTransaction)
 	}
-	if j.Driver == "lite" {
-		db, err := sql.Open("sqlite", j.Place)
-		if err != nil {
-			return worker{}, nil, err
-		}
-		return worker{liteshop.NewIdempotentService(&liteshop.Service{
-			OnPlaceOrder: func(ctx context.Context, tx *sql.Tx, e events.OrderPlaced) (events.Receipt, error) {
-				return place(ctx, sqlTx{driverOf("lite"), tx}, e)
-			},
-		}, db), liteshop.NewIdempotentCards(j.cards(), db)}, func() { _ = db.Close() }, nil
+	onSQL := func(ctx context.Context, tx *sql.Tx, e events.OrderPlaced) (events.Receipt, error) {
+		return place(ctx, sqlTx{driverOf(j.Driver), tx}, e)
+	}
+	if way, ok := liteWay(j.Driver); ok {
+		db := litehook.New(way, j.Place).Open()
+		return worker{
+			liteshop.NewIdempotentService(&liteshop.Service{OnPlaceOrder: onSQL}, db), liteshop.NewIdempotentCards(j.cards(), db),
+		}, func() { _ = db.Close() }, nil
 	}
 	if j.Driver == "maria" {
 		return j.openMaria(place)
@@ -210,13 +215,18 @@ func (j job) open(ctx context.Context) (_ worker, end func(), err error) {
 	}
 	config.ConnConfig.RuntimeParams["search_path"] = j.Place
 	config.ConnConfig.RuntimeParams["application_name"] = j.Place + workerSuffix
-	if j.Driver == "std" {
+	if j.Driver != "pgx" {
 		db := stdlib.OpenDB(*config.ConnConfig)
-		return worker{stdshop.NewIdempotentService(&stdshop.Service{
-			OnPlaceOrder: func(ctx context.Context, tx *sql.Tx, e events.OrderPlaced) (events.Receipt, error) {
-				return place(ctx, sqlTx{driverOf("std"), tx}, e)
-			},
-		}, db), stdshop.NewIdempotentCards(j.cards(), db)}, func() { _ = db.Close() }, nil
+		if j.Driver == "pq" {
+			connector, err := pq.NewConnectorConfig(pqConfig(config.ConnConfig))
+			if err != nil {
+				return worker{}, nil, err
+			}
+			db = sql.OpenDB(connector)
+		}
+		return worker{
+			stdshop.NewIdempotentService(&stdshop.Service{OnPlaceOrder: onSQL}, db), stdshop.NewIdempotentCards(j.cards(), db),
+		}, func() { _ = db.Close() }, nil
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {

@@ -7,6 +7,8 @@ require (
 	github.com/google/uuid v1.6.0
 	github.com/idemgen/idemgen/runtime v0.0.0
 	github.com/jackc/pgx/v5 v5.13.0
+	github.com/lib/pq v1.12.3
+	github.com/mattn/go-sqlite3 v1.14.53
 	github.com/stretchr/testify v1.11.1
 	go.uber.org/goleak v1.3.0
 	modernc.org/sqlite v1.62.0

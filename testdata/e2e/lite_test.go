@@ -16,15 +16,16 @@ import (
 // journals are SQLite's two ways to keep readers and the writer apart.
 var journals = []string{"delete", "wal"}
 
-// eachJournal runs a test once for each.
+// eachJournal runs a test once for each, and for each driver.
 func eachJournal(t *testing.T, test func(*testing.T, *shop)) {
-	t.Parallel()
-	for _, journal := range journals {
-		t.Run(journal, func(t *testing.T) {
-			t.Parallel()
-			test(t, openLite(t, setup{journal: journal, options: []idem.Option{long}}))
-		})
-	}
+	eachSQLite(t, func(t *testing.T, d driver) {
+		for _, journal := range journals {
+			t.Run(journal, func(t *testing.T) {
+				t.Parallel()
+				test(t, d.open(t, setup{journal: journal, options: []idem.Option{long}}))
+			})
+		}
+	})
 }
 
 // With a rollback journal COMMIT has to wait for readers: the guard waits too, and does not run the handler again.
@@ -94,8 +95,11 @@ func TestLite_RowsLeftOpen(t *testing.T) {
 
 // In memory there is one connection, which nobody may lose.
 func TestLite_Memory(t *testing.T) {
-	t.Parallel()
-	s := openLite(t, setup{memory: true, options: []idem.Option{long}})
+	eachSQLite(t, testMemory)
+}
+
+func testMemory(t *testing.T, d driver) {
+	s := d.open(t, setup{memory: true, options: []idem.Option{long}})
 	honest := s.placeOrder
 	s.placeOrder = func(ctx context.Context, tx Tx, e events.OrderPlaced) (events.Receipt, error) {
 		_, err := tx.Exec(ctx, `INSERT OR ROLLBACK INTO effects (what) VALUES (NULL)`)

@@ -10,14 +10,22 @@ import (
 	"github.com/idemgen/idemgen/runtime/idem"
 )
 
-// Every way in which pgx can speak to the server, those included that a transaction-pooling proxy needs.
+// modes are the ways in which a driver can speak to PostgreSQL. lib/pq has two: without binary_parameters, and with it.
+func (d driver) modes() []pgx.QueryExecMode {
+	if d.name == "pq" {
+		return []pgx.QueryExecMode{pgx.QueryExecModeDescribeExec, pgx.QueryExecModeExec}
+	}
+	return []pgx.QueryExecMode{
+		pgx.QueryExecModeCacheStatement, pgx.QueryExecModeCacheDescribe, pgx.QueryExecModeDescribeExec,
+		pgx.QueryExecModeExec, pgx.QueryExecModeSimpleProtocol,
+	}
+}
+
+// Every way in which a driver can speak to the server, those included that a transaction-pooling proxy needs.
 func TestExecModes(t *testing.T) {
 	t.Parallel()
 	for _, d := range onPostgres() {
-		for _, mode := range []pgx.QueryExecMode{
-			pgx.QueryExecModeCacheStatement, pgx.QueryExecModeCacheDescribe, pgx.QueryExecModeDescribeExec,
-			pgx.QueryExecModeExec, pgx.QueryExecModeSimpleProtocol,
-		} {
+		for _, mode := range d.modes() {
 			t.Run(d.name+" "+mode.String(), func(t *testing.T) {
 				t.Parallel()
 				d.need(t)

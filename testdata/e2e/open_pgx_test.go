@@ -129,6 +129,10 @@ func openPool(t *testing.T, s *shop, set setup, tables ...string) {
 
 // reconnect changes how the code under test connects to PostgreSQL, as the setup says.
 func (s *shop) reconnect(t *testing.T, set setup, config *pgx.ConnConfig) {
+	if set.pooler != nil {
+		config.Host, config.Port, config.Fallbacks = set.pooler.Host, set.pooler.Port, nil
+		delete(config.RuntimeParams, "search_path")
+	}
 	if set.proxied {
 		s.proxy = through(t, config)
 	}

@@ -5,12 +5,15 @@ import (
 	"context"
 	"database/sql"
 	"log/slog"
-	"net/url"
+	"maps"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/lib/pq"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -51,14 +54,51 @@ func (x sqlTx) Int(ctx context.Context, query string, args ...any) (n int64, err
 func openStd(t *testing.T, set setup) *shop {
 	t.Helper()
 	s := newShop("std")
+	s.openSchema(t, set, func(config *pgx.ConnConfig) *sql.DB { return stdlib.OpenDB(*config) })
+	s.standard(set)
+	return s
+}
+
+func openPQ(t *testing.T, set setup) *shop {
+	t.Helper()
+	s := newShop("pq")
+	s.openSchema(t, set, func(config *pgx.ConnConfig) *sql.DB { return pqDB(t, config) })
+	s.standard(set)
+	return s
+}
+
+// openSchema opens a database of PostgreSQL for the code under test.
+func (s *shop) openSchema(t *testing.T, set setup, open func(*pgx.ConnConfig) *sql.DB) {
+	t.Helper()
 	own := newPlace(t, set, stdshop.Tables, stddb.Schema)
 	s.look, s.place = eyes(t, own), own.RuntimeParams["application_name"]
 	config := own.Copy()
 	s.reconnect(t, set, config)
-	s.db = stdlib.OpenDB(*config)
+	s.db = open(config)
 	s.db.SetMaxOpenConns(poolSize)
 	closeInTheEnd(t, s.db)
+}
 
+// pqDB opens with lib/pq what config would open with pgx. In the modes of pgx that are for proxies, and leave no prepared
+// statements behind, it is binary_parameters that does so here.
+func pqDB(t *testing.T, config *pgx.ConnConfig) *sql.DB {
+	t.Helper()
+	connector, err := pq.NewConnectorConfig(pqConfig(config))
+	require.NoError(t, err)
+	return sql.OpenDB(connector)
+}
+
+func pqConfig(config *pgx.ConnConfig) pq.Config {
+	mode := config.DefaultQueryExecMode
+	return pq.Config{
+		Host: config.Host, Port: config.Port, User: config.User, Password: config.Password, Database: config.Database,
+		SSLMode: pq.SSLModeDisable, Runtime: maps.Clone(config.RuntimeParams),
+		BinaryParameters: mode == pgx.QueryExecModeExec || mode == pgx.QueryExecModeSimpleProtocol,
+	}
+}
+
+// standard puts the generated code for PostgreSQL on the shop's database.
+func (s *shop) standard(set setup) {
 	service := stdshop.NewIdempotentService(&stdshop.Service{
 		OnPlaceOrder: func(ctx context.Context, tx *sql.Tx, e events.OrderPlaced) (events.Receipt, error) {
 			return s.placeOrder(ctx, sqlTx{s.driver, tx}, e)
@@ -112,16 +152,46 @@ func openStd(t *testing.T, set setup) *shop {
 	s.Charge, s.Wire, s.MarkCharge = guarded.Charge, guarded.Wire, guarded.ChargeHandler().Mark
 	refunds := stdshop.NewIdempotentRefunds(sqlRefunds{s}, s.db, s.options(set)...)
 	s.Refund, s.RefundTotal = refunds.Refund, refunds.Total
-	return s
 }
 
 func openLite(t *testing.T, set setup) *shop {
 	t.Helper()
 	s := newShop("lite")
 	s.openFile(t, set)
-	_, err := s.look.ExecContext(t.Context(), liteshop.Tables+litedb.Schema)
-	require.NoError(t, err)
+	s.lite(set)
+	return s
+}
 
+func openMattn(t *testing.T, set setup) *shop {
+	t.Helper()
+	s := newShop("mattn")
+	s.openFile(t, set)
+	s.lite(set)
+	return s
+}
+
+// mattnMissing says why mattn's driver cannot be had.
+var mattnMissing = func() string {
+	if _, ok := litehook.Mattn(); ok {
+		return ""
+	}
+	return "needs cgo"
+}()
+
+// liteWay is the way to SQLite of a driver, if it has one.
+func liteWay(driver string) (litehook.Way, bool) {
+	switch driver {
+	case "lite":
+		return litehook.Modernc(), true
+	case "mattn":
+		return litehook.Mattn()
+	default:
+		return litehook.Way{}, false
+	}
+}
+
+// lite puts the generated code for SQLite on the shop's database.
+func (s *shop) lite(set setup) {
 	service := liteshop.NewIdempotentService(&liteshop.Service{
 		OnPlaceOrder: func(ctx context.Context, tx *sql.Tx, e events.OrderPlaced) (events.Receipt, error) {
 			return s.placeOrder(ctx, sqlTx{s.driver, tx}, e)
@@ -175,32 +245,41 @@ func openLite(t *testing.T, set setup) *shop {
 	s.Charge, s.Wire, s.MarkCharge = guarded.Charge, guarded.Wire, guarded.ChargeHandler().Mark
 	refunds := liteshop.NewIdempotentRefunds(sqlRefunds{s}, s.db, s.options(set)...)
 	s.Refund, s.RefundTotal = refunds.Refund, refunds.Total
-	return s
 }
 
-// openFile opens a database for the code under test, without any patience of SQLite's own with other writers, so that all
-// of the waiting is idemgen's.
+// openFile opens a database for the code under test, where the setup does not say otherwise without any patience of SQLite's
+// own with other writers, so that all of the waiting is idemgen's.
 func (s *shop) openFile(t *testing.T, set setup) {
 	t.Helper()
-	s.place = ":memory:"
-	if !set.memory {
-		query := url.Values{"_pragma": {"journal_mode(" + cmp.Or(set.journal, "wal") + ")", "synchronous(normal)"}}
-		file := filepath.ToSlash(filepath.Join(t.TempDir(), "shop.db"))
-		s.place = (&url.URL{Scheme: "file", OmitHost: true, Path: file, RawQuery: query.Encode()}).String()
+	way, ok := liteWay(s.name)
+	require.True(t, ok)
+	file, settings := ":memory:", litehook.Settings{Journal: cmp.Or(set.journal, "wal"), Begin: set.begin}
+	if set.patient {
+		settings.Patience = 5 * time.Second
 	}
-	s.hook = litehook.New(s.place)
+	switch {
+	case set.memory:
+		settings.Journal = ""
+	case set.shared:
+		file, settings.Journal, settings.Shared = t.Name(), "", true
+	default:
+		file = filepath.Join(t.TempDir(), "shop.db")
+	}
+	s.place = way.DSN(file, settings)
+	s.hook = litehook.New(way, s.place)
 	s.db = sql.OpenDB(s.hook)
 	closeInTheEnd(t, s.db)
 	if set.memory {
 		s.db.SetMaxOpenConns(1)
 		s.look = s.db
-		return
+	} else {
+		// Eyes that wait: the code under test meets locks at once, but a test looks when it wants to.
+		settings.Patience = patience
+		s.look = sql.OpenDB(litehook.New(way, way.DSN(file, settings)))
+		closeInTheEnd(t, s.look)
 	}
-	// Eyes that wait: the code under test meets locks at once, but a test looks when it wants to.
-	look, err := sql.Open("sqlite", s.place+"&_pragma=busy_timeout(60000)")
+	_, err := s.look.ExecContext(t.Context(), liteshop.Tables+litedb.Schema)
 	require.NoError(t, err)
-	s.look = look
-	closeInTheEnd(t, s.look)
 }
 
 func closeInTheEnd(t *testing.T, db *sql.DB) {

@@ -32,7 +32,12 @@ func newPlace(t *testing.T, set setup, tables ...string) *pgx.ConnConfig {
 	own := config.Copy()
 	own.RuntimeParams["search_path"] = name
 	own.RuntimeParams["application_name"] = name
-	for i, change := range set.database {
+	changes := set.database
+	if set.pooler != nil {
+		// It does not pass a connection's settings on.
+		changes = append([]string{"SET search_path = " + name}, changes...)
+	}
+	for i, change := range changes {
 		if own.Database = name; i == 0 {
 			provide(t, config, "CREATE DATABASE "+name, "DROP DATABASE "+name+" WITH (FORCE)")
 		}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/idemgen/idemgen/runtime/idem"
 
+	"github.com/idemgen/idemgen/testdata/e2e/bouncer"
 	"github.com/idemgen/idemgen/testdata/e2e/events"
 	"github.com/idemgen/idemgen/testdata/e2e/litehook"
 	"github.com/idemgen/idemgen/testdata/e2e/mywire"
@@ -101,11 +102,15 @@ type setup struct {
 	options  []idem.Option
 	proxied  bool                  // PostgreSQL: through a proxy
 	database []string              // PostgreSQL: ALTER DATABASE … for each
+	pooler   *bouncer.Server       // PostgreSQL: through it
 	conn     func(*pgx.ConnConfig) // PostgreSQL: further settings of a connection
 	pool     func(*pgxpool.Config) // pgx: further settings of the pool
 	mysql    func(*mysql.Config)   // MariaDB: further settings of the pool
 	journal  string                // SQLite: the journal mode; "wal" if empty
+	begin    string                // SQLite: how transactions begin, "immediate" say; as SQLite has it if empty
+	patient  bool                  // SQLite: with patience of its own with other writers
 	memory   bool                  // SQLite: in memory, on one connection, through which the test looks as well
+	shared   bool                  // SQLite: in memory, in a cache that the connections share
 }
 
 // driver is one of the ways to a database.
@@ -114,6 +119,7 @@ type driver struct {
 	code     string // what the names of the generated package and of its handlers begin with
 	postgres bool
 	mysql    bool
+	missing  string // why it cannot be had in this build; empty if it can
 	open     func(*testing.T, setup) *shop
 }
 
@@ -121,8 +127,10 @@ func drivers() []driver {
 	return []driver{
 		{name: "pgx", code: "pgx", postgres: true, open: openPGX},
 		{name: "std", code: "std", postgres: true, open: openStd},
+		{name: "pq", code: "std", postgres: true, open: openPQ},
 		{name: "maria", code: "my", mysql: true, open: openMaria},
 		{name: "lite", code: "lite", open: openLite},
+		{name: "mattn", code: "lite", missing: mattnMissing, open: openMattn},
 	}
 }
 
@@ -140,9 +148,10 @@ func driversThat(fit func(driver) bool) (some []driver) {
 	return some
 }
 
-// onPostgres, onSQL and onServers are the drivers of PostgreSQL, those of database/sql, and those of databases that tell a rival
-// from any other writer.
+// onPostgres, onSQLite and onSQL are the drivers of PostgreSQL, those of SQLite, and those of database/sql; onServers those of
+// databases that tell a rival from any other writer.
 func onPostgres() []driver { return driversThat(func(d driver) bool { return d.postgres }) }
+func onSQLite() []driver   { return driversThat(func(d driver) bool { return d.code == "lite" }) }
 func onSQL() []driver      { return driversThat(func(d driver) bool { return d.name != "pgx" }) }
 func onServers() []driver  { return driversThat(func(d driver) bool { return d.postgres || d.mysql }) }
 
@@ -155,6 +164,9 @@ func eachPostgres(t *testing.T, test func(*testing.T, driver)) { each(t, onPostg
 // eachServer runs a test once for each driver of a database that tells a rival from any other writer.
 func eachServer(t *testing.T, test func(*testing.T, driver)) { each(t, onServers(), test) }
 
+// eachSQLite runs a test once for each driver of SQLite.
+func eachSQLite(t *testing.T, test func(*testing.T, driver)) { each(t, onSQLite(), test) }
+
 func each(t *testing.T, drivers []driver, test func(*testing.T, driver)) {
 	t.Parallel()
 	for _, d := range drivers {
@@ -166,10 +178,12 @@ func each(t *testing.T, drivers []driver, test func(*testing.T, driver)) {
 	}
 }
 
-// need leaves the test out where its driver has no database. TestMain says so at the end of the run.
+// need leaves the test out where its driver or its database cannot be had. TestMain says so at the end of the run.
 func (d driver) need(t *testing.T) {
 	t.Helper()
 	switch {
+	case d.missing != "":
+		t.Skip("left out: " + d.name + " " + d.missing)
 	case d.postgres && server == nil:
 		t.Skip("left out: no PostgreSQL")
 	case d.mysql && myServer == nil:

@@ -13,6 +13,8 @@ type Config struct {
 	// Isolation is the isolation level of every transaction. LevelDefault leaves the choice to the driver: READ
 	// COMMITTED where the database has it.
 	Isolation sql.IsolationLevel
+	// Leases, where it is not nil, is where the keys are kept, and no database is used.
+	Leases LeaseStore
 }
 
 // Driver opens sessions on one database.

@@ -1,6 +1,6 @@
 // Package litehook opens SQLite through a driver that lets a test look in: it counts statements that met a lock, runs a
-// test's code before a given statement, and can put error texts into another language. Everything else is modernc's
-// driver.
+// test's code before a given statement, and can put error texts into another language. Everything else is the driver's, of
+// which there are two: modernc's and, in a build with cgo, mattn's.
 package litehook
 
 import (
@@ -10,12 +10,11 @@ import (
 	"errors"
 	"strings"
 	"sync"
-
-	"modernc.org/sqlite"
 )
 
 // Connector opens connections to one database. Use it with sql.OpenDB.
 type Connector struct {
+	way Way
 	dsn string
 
 	mu        sync.Mutex
@@ -36,8 +35,8 @@ type hook struct {
 	do   func()
 }
 
-// New makes a Connector for a DSN of modernc's driver.
-func New(dsn string) *Connector { return &Connector{dsn: dsn} }
+// New makes a Connector for a DSN of the driver.
+func New(way Way, dsn string) *Connector { return &Connector{way: way, dsn: dsn} }
 
 // Busy is how many statements have met another connection's lock.
 func (c *Connector) Busy() int {
@@ -89,7 +88,7 @@ func (c *Connector) run(query string, do func() error) error {
 			return err
 		}
 	}
-	return foreignError(ioErr)
+	return c.way.foreign(ioErr)
 }
 
 // Translate has the texts of all errors come in another language from now on. Their codes stay.
@@ -99,8 +98,12 @@ func (c *Connector) Translate() {
 	c.translate = true
 }
 
-// Driver is modernc's.
-func (c *Connector) Driver() driver.Driver { return &sqlite.Driver{} }
+// Code is SQLite's result code in an error of the driver's, or 0; Error is an error of the driver's kind that has it.
+func (c *Connector) Code(err error) int   { return c.way.code(err) }
+func (c *Connector) Error(code int) error { return c.way.foreign(code) }
+
+// Driver is the one that everything goes to.
+func (c *Connector) Driver() driver.Driver { return c.way.driver }
 
 // Connect opens a connection.
 func (c *Connector) Connect(context.Context) (driver.Conn, error) {
@@ -110,9 +113,16 @@ func (c *Connector) Connect(context.Context) (driver.Conn, error) {
 	}
 	full, ok := inner.(fullConn)
 	if !ok {
-		return nil, errors.Join(errors.New("litehook: modernc's connection has lost a method"), inner.Close())
+		return nil, errors.Join(errors.New("litehook: the driver's connection has lost a method"), inner.Close())
 	}
-	return &conn{full, c}, nil
+	outer := &conn{full, c}
+	if pooled, ok := inner.(pooledConn); ok {
+		return &struct {
+			*conn
+			pooledConn
+		}{outer, pooled}, nil
+	}
+	return outer, nil
 }
 
 // statement is called before each statement.
@@ -142,28 +152,20 @@ const (
 
 // outcome is called with the error of each statement and returns it, translated if need be.
 func (c *Connector) outcome(err error) error {
-	var coded *sqlite.Error
-	if !errors.As(err, &coded) {
+	code := c.way.code(err)
+	if code == 0 {
 		return err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if coded.Code()&0xff == primaryBusy {
+	if code&0xff == primaryBusy {
 		c.busy++
 	}
 	if c.translate {
-		return foreignError(coded.Code())
+		return c.way.foreign(code)
 	}
 	return err
 }
-
-// foreignError has modernc's code and no word that one could go by.
-type foreignError int
-
-func (foreignError) Error() string { return "нечто пошло не так" }
-
-// Code is SQLite's result code.
-func (e foreignError) Code() int { return int(e) }
 
 type fullConn interface {
 	driver.Conn
@@ -172,6 +174,10 @@ type fullConn interface {
 	driver.ExecerContext
 	driver.QueryerContext
 	driver.Pinger
+}
+
+// pooledConn is what a connection may have beyond that, and database/sql makes a difference by it.
+type pooledConn interface {
 	driver.SessionResetter
 	driver.Validator
 }

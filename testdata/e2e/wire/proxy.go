@@ -1,6 +1,6 @@
 // Package wire is a proxy between a PostgreSQL client and its server that sees single messages of the protocol. It
-// counts round trips, runs a test's code before a given statement goes on to the server, can lose the answer to one, and
-// can put error texts into another language. It does not do TLS: use sslmode=disable.
+// counts round trips, runs a test's code before a given statement goes on to the server, can lose the answer to one, can
+// pass nothing on for a while, and can put error texts into another language. It does not do TLS: use sslmode=disable.
 package wire
 
 import (
@@ -29,6 +29,7 @@ type Proxy struct {
 	cut       []byte // text of the message after which the client is to be cut off; nil for none
 	deaf      bool   // requests to cancel do not arrive
 	translate bool
+	stall     stall
 	conns     map[net.Conn]bool
 	closed    bool
 	err       error
@@ -75,11 +76,16 @@ func (p *Proxy) RoundTrips() int {
 }
 
 // Before has do run once, before the next message with this text in it goes to the server. A statement's text is in it
-// where the client sends or prepares it, and no longer where it uses what it has prepared before.
+// where the client sends or prepares it, and no longer where it uses what it has prepared before. Clients spell keywords in
+// small letters or in capitals, which makes no difference here, or in Lose and CutAfter.
 func (p *Proxy) Before(text string, do func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.before = append(p.before, hook{[]byte(text), do})
+}
+
+func contains(message, text []byte) bool {
+	return bytes.Contains(bytes.ToLower(message), bytes.ToLower(text))
 }
 
 // hooks takes out what is to be done before a message.
@@ -87,7 +93,7 @@ func (p *Proxy) hooks(message []byte) (do []func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.before = slices.DeleteFunc(p.before, func(h hook) bool {
-		if !bytes.Contains(message, h.text) {
+		if !contains(message, h.text) {
 			return false
 		}
 		do = append(do, h.do)
@@ -108,7 +114,7 @@ func (p *Proxy) Lose(text string) {
 func (p *Proxy) loses(message []byte) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.lose == nil || !bytes.Contains(message, p.lose) {
+	if p.lose == nil || !contains(message, p.lose) {
 		return false
 	}
 	p.lose = nil
@@ -139,7 +145,7 @@ func (p *Proxy) withholds(first []byte) bool {
 func (p *Proxy) cuts(message []byte) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.cut == nil || !bytes.Contains(message, p.cut) {
+	if p.cut == nil || !contains(message, p.cut) {
 		return false
 	}
 	p.cut = nil
@@ -222,6 +228,7 @@ func (p *Proxy) fail(err error) {
 
 func (p *Proxy) close() error {
 	err := p.listener.Close()
+	p.Resume()
 	p.mu.Lock()
 	p.closed = true
 	for c := range p.conns {

@@ -31,6 +31,7 @@ func (s *session) requests() error {
 		if err != nil {
 			return err
 		}
+		s.proxy.await()
 		if first && s.proxy.withholds(message) {
 			return io.EOF
 		}
@@ -91,6 +92,7 @@ func (s *session) answers() error {
 		if err != nil {
 			return err
 		}
+		s.proxy.await()
 		message, lost := s.answer(message)
 		if lost && message[0] == 'Z' {
 			return io.EOF // the server is done; now the client is cut off

@@ -44,6 +44,7 @@ func (s queries) Claim(ctx context.Context, db idempgx.DBTX, c store.Claim) (int
 		State:       string(c.State),
 		Owner:       c.Owner[:],
 		Fingerprint: text(c.Fingerprint),
+		Result:      c.Result,
 		Failure:     text(c.Failure),
 		LeaseUs:     micros(c.Lease),
 		WindowUs:    micros(c.Window),
@@ -57,6 +58,7 @@ func (s queries) TakeOver(ctx context.Context, db idempgx.DBTX, c store.Claim, s
 		State:       string(c.State),
 		Owner:       c.Owner[:],
 		Fingerprint: text(c.Fingerprint),
+		Result:      c.Result,
 		Failure:     text(c.Failure),
 		LeaseUs:     micros(c.Lease),
 		WindowUs:    micros(c.Window),
@@ -89,7 +91,7 @@ func (s queries) Lookup(ctx context.Context, db idempgx.DBTX, handler, key strin
 		Result:      r.Result,
 		Failure:     r.Failure.String,
 		Expired:     r.Expired,
-		LeaseLeft:   time.Duration(r.LeaseLeftUs) * time.Microsecond,
+		LeaseLeft:   store.Micros(r.LeaseLeftUs),
 	}
 	copy(row.Owner[:], r.Owner)
 	return row, nil

@@ -45,6 +45,7 @@ func (s queries) Claim(ctx context.Context, db idemmysql.DBTX, c store.Claim) (i
 		State:       string(c.State),
 		Owner:       c.Owner[:],
 		Fingerprint: text(c.Fingerprint),
+		Result:      c.Result,
 		FailureHex:  text(hex.EncodeToString([]byte(c.Failure))),
 		LeaseUs:     micros(c.Lease),
 		WindowUs:    micros(c.Window),
@@ -58,6 +59,7 @@ func (s queries) TakeOver(ctx context.Context, db idemmysql.DBTX, c store.Claim,
 		State:       string(c.State),
 		Owner:       c.Owner[:],
 		Fingerprint: text(c.Fingerprint),
+		Result:      c.Result,
 		FailureHex:  text(hex.EncodeToString([]byte(c.Failure))),
 		LeaseUs:     micros(c.Lease),
 		WindowUs:    micros(c.Window),
@@ -94,7 +96,7 @@ func (s queries) Lookup(ctx context.Context, db idemmysql.DBTX, handler, key str
 		Result:      r.Result,
 		Failure:     string(failure),
 		Expired:     r.Expired != 0,
-		LeaseLeft:   time.Duration(r.LeaseLeftUs) * time.Microsecond,
+		LeaseLeft:   store.Micros(r.LeaseLeftUs),
 	}
 	copy(row.Owner[:], r.Owner)
 	return row, nil
