@@ -11,12 +11,14 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/lib/pq"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/idemgen/idemgen/runtime/idem"
 
 	"github.com/idemgen/idemgen/testdata/e2e/events"
+	"github.com/idemgen/idemgen/testdata/e2e/litehook"
 	"github.com/idemgen/idemgen/testdata/e2e/liteorders"
 	"github.com/idemgen/idemgen/testdata/e2e/myorders"
 	"github.com/idemgen/idemgen/testdata/e2e/pgxorders"
@@ -72,11 +74,12 @@ func (j job) openOrders(ctx context.Context) (confirm func(context.Context, even
 		return body(ctx, sqlTx{driverOf(j.Driver), tx}, e)
 	}
 	switch j.Driver {
-	case "lite":
-		db, err := sql.Open("sqlite", j.Place)
-		if err != nil {
-			return nil, nil, err
+	case "lite", "mattn":
+		way, ok := liteWay(j.Driver)
+		if !ok {
+			return nil, nil, errors.New("no way to SQLite")
 		}
+		db := sql.OpenDB(litehook.New(way, j.Place))
 		return liteorders.NewIdempotentService(&liteorders.Service{OnConfirm: onSQL}, db).Confirm, func() { _ = db.Close() }, nil
 	case "maria":
 		server, err := mysql.ParseDSN(j.Server)
@@ -88,7 +91,7 @@ func (j job) openOrders(ctx context.Context) (confirm func(context.Context, even
 			return nil, nil, err
 		}
 		return myorders.NewIdempotentService(&myorders.Service{OnConfirm: onSQL}, db).Confirm, func() { _ = db.Close() }, nil
-	case "std", "pgx":
+	case "std", "pq", "pgx":
 	default:
 		return nil, nil, fmt.Errorf("no orders on %s", j.Driver)
 	}
@@ -98,8 +101,15 @@ func (j job) openOrders(ctx context.Context) (confirm func(context.Context, even
 	}
 	config.ConnConfig.RuntimeParams["search_path"] = j.Place
 	config.ConnConfig.RuntimeParams["application_name"] = j.Place + workerSuffix
-	if j.Driver == "std" {
+	if j.Driver != "pgx" {
 		db := stdlib.OpenDB(*config.ConnConfig)
+		if j.Driver == "pq" {
+			connector, err := pq.NewConnectorConfig(pqConfig(config.ConnConfig))
+			if err != nil {
+				return nil, nil, err
+			}
+			db = sql.OpenDB(connector)
+		}
 		return stdorders.NewIdempotentService(&stdorders.Service{OnConfirm: onSQL}, db).Confirm, func() { _ = db.Close() }, nil
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, config)

@@ -98,10 +98,12 @@ func TestTransition_Lifecycle(t *testing.T) {
 	}{
 		{"PostgreSQL enum", "pgx", 1000, ""},
 		{"PostgreSQL text", "std", 100, ""},
+		{"PostgreSQL text, lib/pq", "pq", 100, ""},
 		{"MariaDB ENUM", "maria", 1000, ""},
 		{"MariaDB VARCHAR", "maria", 1000, `ALTER TABLE orders MODIFY status VARCHAR(20) NOT NULL DEFAULT 'pending'
 			CHECK (status IN ('pending', 'confirmed', 'shipped', 'cancelled'))`},
 		{"SQLite", "lite", 100, ""},
+		{"SQLite, mattn", "mattn", 100, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

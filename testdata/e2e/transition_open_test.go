@@ -11,14 +11,12 @@ import (
 
 	"github.com/idemgen/idemgen/testdata/e2e/events"
 	"github.com/idemgen/idemgen/testdata/e2e/liteorders"
-	liteordersdb "github.com/idemgen/idemgen/testdata/e2e/liteorders/idemdb"
 	"github.com/idemgen/idemgen/testdata/e2e/myorders"
 	myordersdb "github.com/idemgen/idemgen/testdata/e2e/myorders/idemdb"
 	"github.com/idemgen/idemgen/testdata/e2e/mywire"
 	"github.com/idemgen/idemgen/testdata/e2e/pgxorders"
 	pgxordersdb "github.com/idemgen/idemgen/testdata/e2e/pgxorders/idemdb"
 	"github.com/idemgen/idemgen/testdata/e2e/stdorders"
-	stdordersdb "github.com/idemgen/idemgen/testdata/e2e/stdorders/idemdb"
 )
 
 // orders is the generated code of one driver for orders that change their state, on a database of its own.
@@ -60,8 +58,8 @@ func openOrders(t *testing.T, d driver, set setup, more ...string) *orders {
 		return err
 	}
 	map[string]func(*testing.T, *orders, setup, []string){
-		"pgx": openPGXOrders, "std": openStdOrders, "maria": openMyOrders, "lite": openLiteOrders,
-	}[d.name](t, o, set, more)
+		"pgx": openPGXOrders, "std": openStdOrders, "my": openMyOrders, "lite": openLiteOrders,
+	}[d.code](t, o, set, more)
 	return o
 }
 
@@ -105,13 +103,13 @@ func openPGXOrders(t *testing.T, o *orders, set setup, more []string) {
 
 func openStdOrders(t *testing.T, o *orders, set setup, more []string) {
 	t.Helper()
-	own := newPlace(t, set, append([]string{stdorders.Tables, stdordersdb.Schema}, more...)...)
-	o.look, o.place = eyes(t, own), own.RuntimeParams["application_name"]
-	config := own.Copy()
-	o.reconnect(t, set, config)
-	o.db = stdlib.OpenDB(*config)
-	o.db.SetMaxOpenConns(poolSize)
-	closeInTheEnd(t, o.db)
+	o.openSchema(t, set, func(config *pgx.ConnConfig) *sql.DB {
+		if o.name == "pq" {
+			return pqDB(t, config)
+		}
+		return stdlib.OpenDB(*config)
+	})
+	o.make(t, append([]string{stdorders.Tables}, more...))
 	service := stdorders.NewIdempotentService(&stdorders.Service{
 		OnConfirm: func(ctx context.Context, tx *sql.Tx, e events.Moved) error {
 			return o.moved(ctx, o.on(tx), "confirm", e)
@@ -190,10 +188,7 @@ func openMyOrders(t *testing.T, o *orders, set setup, more []string) {
 func openLiteOrders(t *testing.T, o *orders, set setup, more []string) {
 	t.Helper()
 	o.openFile(t, set)
-	for _, statements := range append([]string{liteorders.Tables, liteordersdb.Schema}, more...) {
-		_, err := o.look.ExecContext(t.Context(), statements)
-		require.NoError(t, err)
-	}
+	o.make(t, append([]string{liteorders.Tables}, more...))
 	service := liteorders.NewIdempotentService(&liteorders.Service{
 		OnConfirm: func(ctx context.Context, tx *sql.Tx, e events.Moved) error {
 			return o.moved(ctx, o.on(tx), "confirm", e)
@@ -221,6 +216,15 @@ func openLiteOrders(t *testing.T, o *orders, set setup, more []string) {
 					return err
 				}
 		})
+	}
+}
+
+// make makes tables beside those that are there.
+func (o *orders) make(t *testing.T, all []string) {
+	t.Helper()
+	for _, statements := range all {
+		_, err := o.look.ExecContext(t.Context(), statements)
+		require.NoError(t, err)
 	}
 }
 

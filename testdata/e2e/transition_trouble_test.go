@@ -62,7 +62,7 @@ func TestTransition_UpdateWithoutAnswer(t *testing.T) {
 		switch {
 		case o.mysql:
 			o.wire.Lose(update)
-		case o.name == "std":
+		case o.code == "std":
 			o.loseCommit()
 		default:
 			o.proxy.Lose(update)

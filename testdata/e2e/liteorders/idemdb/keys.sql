@@ -2,8 +2,8 @@
 
 -- name: Claim :execrows
 -- Claim inserts the row of a key, unless there is one: the rows affected decide.
-INSERT INTO "idempotency_keys" (handler, key, state, owner, fingerprint, failure, lease_until, expires_at)
-VALUES (sqlc.arg(handler), sqlc.arg(key), sqlc.arg(state), sqlc.arg(owner), sqlc.narg(fingerprint), sqlc.narg(failure),
+INSERT INTO "idempotency_keys" (handler, key, state, owner, fingerprint, result, failure, lease_until, expires_at)
+VALUES (sqlc.arg(handler), sqlc.arg(key), sqlc.arg(state), sqlc.arg(owner), sqlc.narg(fingerprint), sqlc.narg(result), sqlc.narg(failure),
     CAST(unixepoch('subsec') * 1000000 AS INTEGER) + CAST(sqlc.narg(lease_us) AS INTEGER),
     CAST(unixepoch('subsec') * 1000000 AS INTEGER) + CAST(sqlc.narg(window_us) AS INTEGER))
 ON CONFLICT (handler, key) DO NOTHING;
@@ -20,7 +20,7 @@ WHERE handler = sqlc.arg(handler) AND key = sqlc.arg(key);
 -- TakeOver claims a row that is past its window or its lease, or was released, if it is still the one whose owner was seen.
 UPDATE "idempotency_keys"
 SET state = sqlc.arg(state), owner = sqlc.arg(owner), fence = fence + 1, fingerprint = sqlc.narg(fingerprint),
-    result = NULL, failure = sqlc.narg(failure), successor = NULL,
+    result = sqlc.narg(result), failure = sqlc.narg(failure), successor = NULL,
     lease_until = CAST(unixepoch('subsec') * 1000000 AS INTEGER) + CAST(sqlc.narg(lease_us) AS INTEGER),
     created_at = CAST(unixepoch('subsec') * 1000000 AS INTEGER), updated_at = CAST(unixepoch('subsec') * 1000000 AS INTEGER),
     expires_at = CAST(unixepoch('subsec') * 1000000 AS INTEGER) + CAST(sqlc.narg(window_us) AS INTEGER)

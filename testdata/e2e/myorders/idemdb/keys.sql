@@ -3,8 +3,8 @@
 -- name: Claim :execrows
 -- Claim inserts the row of a key. Where there is one, it fails with error 1062. The failure goes to and fro in hexadecimal,
 -- since a connection may speak a character set that has less than UTF-8.
-INSERT INTO `idempotency_keys` (handler, `key`, state, owner, fingerprint, failure, lease_until, created_at, updated_at, expires_at)
-VALUES (sqlc.arg(handler), sqlc.arg('key'), sqlc.arg(state), sqlc.arg(owner), sqlc.narg(fingerprint), UNHEX(sqlc.narg(failure_hex)),
+INSERT INTO `idempotency_keys` (handler, `key`, state, owner, fingerprint, result, failure, lease_until, created_at, updated_at, expires_at)
+VALUES (sqlc.arg(handler), sqlc.arg('key'), sqlc.arg(state), sqlc.arg(owner), sqlc.narg(fingerprint), sqlc.narg(result), UNHEX(sqlc.narg(failure_hex)),
     UNIX_TIMESTAMP() * 1000000 + MICROSECOND(NOW(6)) + CAST(sqlc.narg(lease_us) AS SIGNED),
     UNIX_TIMESTAMP() * 1000000 + MICROSECOND(NOW(6)), UNIX_TIMESTAMP() * 1000000 + MICROSECOND(NOW(6)),
     UNIX_TIMESTAMP() * 1000000 + MICROSECOND(NOW(6)) + CAST(sqlc.narg(window_us) AS SIGNED));
@@ -21,7 +21,7 @@ WHERE handler = sqlc.arg(handler) AND `key` = sqlc.arg('key');
 -- TakeOver claims a row that is past its window or its lease, or was released, if it is still the one whose owner was seen.
 UPDATE `idempotency_keys`
 SET state = sqlc.arg(state), owner = sqlc.arg(owner), fence = fence + 1, fingerprint = sqlc.narg(fingerprint),
-    result = NULL, failure = UNHEX(sqlc.narg(failure_hex)), successor = NULL,
+    result = sqlc.narg(result), failure = UNHEX(sqlc.narg(failure_hex)), successor = NULL,
     lease_until = UNIX_TIMESTAMP() * 1000000 + MICROSECOND(NOW(6)) + CAST(sqlc.narg(lease_us) AS SIGNED),
     created_at = UNIX_TIMESTAMP() * 1000000 + MICROSECOND(NOW(6)), updated_at = UNIX_TIMESTAMP() * 1000000 + MICROSECOND(NOW(6)),
     expires_at = UNIX_TIMESTAMP() * 1000000 + MICROSECOND(NOW(6)) + CAST(sqlc.narg(window_us) AS SIGNED)

@@ -9,8 +9,8 @@ import (
 )
 
 const claim = `-- name: Claim :execrows
-INSERT INTO ` + "`" + `idempotency_keys` + "`" + ` (handler, ` + "`" + `key` + "`" + `, state, owner, fingerprint, failure, lease_until, created_at, updated_at, expires_at)
-VALUES (?, ?, ?, ?, ?, UNHEX(?),
+INSERT INTO ` + "`" + `idempotency_keys` + "`" + ` (handler, ` + "`" + `key` + "`" + `, state, owner, fingerprint, result, failure, lease_until, created_at, updated_at, expires_at)
+VALUES (?, ?, ?, ?, ?, ?, UNHEX(?),
     UNIX_TIMESTAMP() * 1000000 + MICROSECOND(NOW(6)) + CAST(? AS SIGNED),
     UNIX_TIMESTAMP() * 1000000 + MICROSECOND(NOW(6)), UNIX_TIMESTAMP() * 1000000 + MICROSECOND(NOW(6)),
     UNIX_TIMESTAMP() * 1000000 + MICROSECOND(NOW(6)) + CAST(? AS SIGNED))
@@ -22,6 +22,7 @@ type ClaimParams struct {
 	State       string
 	Owner       []byte
 	Fingerprint sql.NullString
+	Result      []byte
 	FailureHex  sql.NullString
 	LeaseUs     sql.NullInt64
 	WindowUs    sql.NullInt64
@@ -36,6 +37,7 @@ func (q *Queries) Claim(ctx context.Context, db DBTX, arg ClaimParams) (int64, e
 		arg.State,
 		arg.Owner,
 		arg.Fingerprint,
+		arg.Result,
 		arg.FailureHex,
 		arg.LeaseUs,
 		arg.WindowUs,
@@ -273,7 +275,7 @@ func (q *Queries) Sweep(ctx context.Context, db DBTX, arg SweepParams) (int64, e
 const takeOver = `-- name: TakeOver :execrows
 UPDATE ` + "`" + `idempotency_keys` + "`" + `
 SET state = ?, owner = ?, fence = fence + 1, fingerprint = ?,
-    result = NULL, failure = UNHEX(?), successor = NULL,
+    result = ?, failure = UNHEX(?), successor = NULL,
     lease_until = UNIX_TIMESTAMP() * 1000000 + MICROSECOND(NOW(6)) + CAST(? AS SIGNED),
     created_at = UNIX_TIMESTAMP() * 1000000 + MICROSECOND(NOW(6)), updated_at = UNIX_TIMESTAMP() * 1000000 + MICROSECOND(NOW(6)),
     expires_at = UNIX_TIMESTAMP() * 1000000 + MICROSECOND(NOW(6)) + CAST(? AS SIGNED)
@@ -287,6 +289,7 @@ type TakeOverParams struct {
 	State       string
 	Owner       []byte
 	Fingerprint sql.NullString
+	Result      []byte
 	FailureHex  sql.NullString
 	LeaseUs     sql.NullInt64
 	WindowUs    sql.NullInt64
@@ -301,6 +304,7 @@ func (q *Queries) TakeOver(ctx context.Context, db DBTX, arg TakeOverParams) (in
 		arg.State,
 		arg.Owner,
 		arg.Fingerprint,
+		arg.Result,
 		arg.FailureHex,
 		arg.LeaseUs,
 		arg.WindowUs,

@@ -9,10 +9,10 @@ import (
 )
 
 const claim = `-- name: Claim :execrows
-INSERT INTO "idempotency_keys" (handler, key, state, owner, fingerprint, failure, lease_until, expires_at)
-VALUES ($1, $2, $3, $4, $5, $6,
-    clock_timestamp() + $7::bigint * interval '1 microsecond',
-    clock_timestamp() + $8::bigint * interval '1 microsecond')
+INSERT INTO "idempotency_keys" (handler, key, state, owner, fingerprint, result, failure, lease_until, expires_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7,
+    clock_timestamp() + $8::bigint * interval '1 microsecond',
+    clock_timestamp() + $9::bigint * interval '1 microsecond')
 ON CONFLICT (handler, key) DO NOTHING
 `
 
@@ -22,6 +22,7 @@ type ClaimParams struct {
 	State       string
 	Owner       []byte
 	Fingerprint sql.NullString
+	Result      []byte
 	Failure     sql.NullString
 	LeaseUs     sql.NullInt64
 	WindowUs    sql.NullInt64
@@ -35,6 +36,7 @@ func (q *Queries) Claim(ctx context.Context, db DBTX, arg ClaimParams) (int64, e
 		arg.State,
 		arg.Owner,
 		arg.Fingerprint,
+		arg.Result,
 		arg.Failure,
 		arg.LeaseUs,
 		arg.WindowUs,
@@ -270,12 +272,12 @@ func (q *Queries) Sweep(ctx context.Context, db DBTX, arg SweepParams) (int64, e
 const takeOver = `-- name: TakeOver :execrows
 UPDATE "idempotency_keys"
 SET state = $1, owner = $2, fence = fence + 1, fingerprint = $3,
-    result = NULL, failure = $4, successor = NULL,
-    lease_until = clock_timestamp() + $5::bigint * interval '1 microsecond',
+    result = $4, failure = $5, successor = NULL,
+    lease_until = clock_timestamp() + $6::bigint * interval '1 microsecond',
     created_at = clock_timestamp(), updated_at = clock_timestamp(),
-    expires_at = clock_timestamp() + $6::bigint * interval '1 microsecond'
-WHERE handler = $7 AND key = $8
-    AND owner = $9
+    expires_at = clock_timestamp() + $7::bigint * interval '1 microsecond'
+WHERE handler = $8 AND key = $9
+    AND owner = $10
     AND (expires_at <= clock_timestamp() OR state = 'released' OR state = 'running' AND lease_until <= clock_timestamp())
 `
 
@@ -283,6 +285,7 @@ type TakeOverParams struct {
 	State       string
 	Owner       []byte
 	Fingerprint sql.NullString
+	Result      []byte
 	Failure     sql.NullString
 	LeaseUs     sql.NullInt64
 	WindowUs    sql.NullInt64
@@ -297,6 +300,7 @@ func (q *Queries) TakeOver(ctx context.Context, db DBTX, arg TakeOverParams) (in
 		arg.State,
 		arg.Owner,
 		arg.Fingerprint,
+		arg.Result,
 		arg.Failure,
 		arg.LeaseUs,
 		arg.WindowUs,

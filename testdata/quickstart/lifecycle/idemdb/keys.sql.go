@@ -9,10 +9,10 @@ import (
 )
 
 const claim = `-- name: Claim :execrows
-INSERT INTO "idempotency_keys" (handler, key, state, owner, fingerprint, failure, lease_until, expires_at)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6,
-    CAST(unixepoch('subsec') * 1000000 AS INTEGER) + CAST(?7 AS INTEGER),
-    CAST(unixepoch('subsec') * 1000000 AS INTEGER) + CAST(?8 AS INTEGER))
+INSERT INTO "idempotency_keys" (handler, key, state, owner, fingerprint, result, failure, lease_until, expires_at)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7,
+    CAST(unixepoch('subsec') * 1000000 AS INTEGER) + CAST(?8 AS INTEGER),
+    CAST(unixepoch('subsec') * 1000000 AS INTEGER) + CAST(?9 AS INTEGER))
 ON CONFLICT (handler, key) DO NOTHING
 `
 
@@ -22,6 +22,7 @@ type ClaimParams struct {
 	State       string
 	Owner       []byte
 	Fingerprint sql.NullString
+	Result      []byte
 	Failure     sql.NullString
 	LeaseUs     sql.NullInt64
 	WindowUs    sql.NullInt64
@@ -35,6 +36,7 @@ func (q *Queries) Claim(ctx context.Context, db DBTX, arg ClaimParams) (int64, e
 		arg.State,
 		arg.Owner,
 		arg.Fingerprint,
+		arg.Result,
 		arg.Failure,
 		arg.LeaseUs,
 		arg.WindowUs,
@@ -267,12 +269,12 @@ func (q *Queries) Sweep(ctx context.Context, db DBTX, arg SweepParams) (int64, e
 const takeOver = `-- name: TakeOver :execrows
 UPDATE "idempotency_keys"
 SET state = ?1, owner = ?2, fence = fence + 1, fingerprint = ?3,
-    result = NULL, failure = ?4, successor = NULL,
-    lease_until = CAST(unixepoch('subsec') * 1000000 AS INTEGER) + CAST(?5 AS INTEGER),
+    result = ?4, failure = ?5, successor = NULL,
+    lease_until = CAST(unixepoch('subsec') * 1000000 AS INTEGER) + CAST(?6 AS INTEGER),
     created_at = CAST(unixepoch('subsec') * 1000000 AS INTEGER), updated_at = CAST(unixepoch('subsec') * 1000000 AS INTEGER),
-    expires_at = CAST(unixepoch('subsec') * 1000000 AS INTEGER) + CAST(?6 AS INTEGER)
-WHERE handler = ?7 AND key = ?8
-    AND owner = ?9
+    expires_at = CAST(unixepoch('subsec') * 1000000 AS INTEGER) + CAST(?7 AS INTEGER)
+WHERE handler = ?8 AND key = ?9
+    AND owner = ?10
     AND (expires_at <= CAST(unixepoch('subsec') * 1000000 AS INTEGER) OR state = 'released' OR state = 'running' AND lease_until <= CAST(unixepoch('subsec') * 1000000 AS INTEGER))
 `
 
@@ -280,6 +282,7 @@ type TakeOverParams struct {
 	State       string
 	Owner       []byte
 	Fingerprint sql.NullString
+	Result      []byte
 	Failure     sql.NullString
 	LeaseUs     sql.NullInt64
 	WindowUs    sql.NullInt64
@@ -294,6 +297,7 @@ func (q *Queries) TakeOver(ctx context.Context, db DBTX, arg TakeOverParams) (in
 		arg.State,
 		arg.Owner,
 		arg.Fingerprint,
+		arg.Result,
 		arg.Failure,
 		arg.LeaseUs,
 		arg.WindowUs,
