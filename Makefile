@@ -15,6 +15,8 @@ demo:
 	@echo "idemgen check: the committed code is what idemgen generates, nothing to change."
 	@echo
 	cd $(QUICKSTART) && $(GO) run .
+	@echo
+	cd $(QUICKSTART) && $(GO) run . -lifecycle -events 10000
 
 # test vets and tests every module.
 test:

@@ -41,6 +41,7 @@ type Config struct {
 // Result is what a run without a fault found and did.
 type Result struct {
 	Handlers []HandlerInfo // by package path, then position
+	Graphs   []Graph       // of the columns that transitions are about, by package path, then position
 	Written  []string      // absolute paths of the files written, in order
 	Removed  []string      // absolute paths of the files and folders removed, in order
 	Kept     []string      // absolute paths of the files with tests that were there already, by package
@@ -63,7 +64,10 @@ type HandlerInfo struct {
 	Key         string         `json:"key"`                   // "TenantID:string/OrderID:uuid"
 	Fingerprint []string       `json:"fingerprint,omitempty"` // the labels of its parts
 	Window      string         `json:"window"`                // as the user wrote it
-	Mode        string         `json:"mode"`                  // "transaction" or "lease"
+	Mode        string         `json:"mode"`                  // "transaction", "lease", or "transition" for one that stores no key
+	Transition  string         `json:"transition,omitempty"`  // "orders.status pending -> confirmed"
+	Row         string         `json:"row,omitempty"`         // of a transition: "id:OrderID"
+	OneRow      bool           `json:"one_row,omitempty"`     // that row= covers a primary or unique key
 	Engine      string         `json:"engine"`                // "postgresql", "mysql" or "sqlite"
 	Driver      string         `json:"driver"`                // "pgx" or "sql"
 	Pos         token.Position `json:"-"`                     // of the name in its declaration; its Filename is absolute

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/idemgen/idemgen/generator/internal/fit"
 	"github.com/idemgen/idemgen/generator/internal/gocode"
 	"github.com/idemgen/idemgen/generator/internal/model"
 	"github.com/idemgen/idemgen/generator/internal/output"
@@ -19,12 +20,21 @@ import (
 
 // render renders everything that program asks for. Orphans are files that sqlc has made before and makes no longer.
 func (r *run) render(ctx context.Context, program *model.Program) (files []output.File, orphans []string, err error) {
-	files, err = packageFiles(program.Packages)
-	if err != nil {
-		return nil, nil, err
-	}
 	stores, err := r.compile(ctx, program.Stores)
 	if err != nil || r.diags.Len() > 0 {
+		return nil, nil, err
+	}
+	// What sqlc has made decides how payloads become parameters, and so the packages' code.
+	for _, s := range stores {
+		if err := fit.Resolve(s.Store, s.out, &r.diags); err != nil {
+			return nil, nil, err
+		}
+	}
+	if r.diags.Len() > 0 {
+		return nil, nil, nil
+	}
+	files, err = packageFiles(program.Packages)
+	if err != nil {
 		return nil, nil, err
 	}
 	for _, s := range stores {
@@ -120,5 +130,5 @@ func (s *store) files() (files []output.File, obsolete []string, err error) {
 	}
 	add(sqlcode.File{Name: gocode.StoreFile, Data: code}, output.Last)
 	obsolete, err = sqlcrun.Obsolete(s.Dir, s.out)
-	return files, obsolete, err
+	return files, append(obsolete, s.Gone...), err
 }

@@ -61,7 +61,7 @@ func (r *run) stages(ctx context.Context) error {
 	if err := r.faults(nil); err != nil {
 		return err
 	}
-	r.result.Handlers = handlers(program)
+	r.result.Handlers, r.result.Graphs = handlers(program), graphs(program)
 	r.result.RuntimeGet = runtimeGet(program, r.dir)
 	if r.cfg.Mode == List {
 		return nil
@@ -118,10 +118,14 @@ func (r *run) progress(stage string) {
 
 // mode is a handler's mode as a list shows it.
 func mode(h *model.Handler) string {
-	if h.Lease > 0 {
+	switch {
+	case h.Lease > 0:
 		return "lease"
+	case h.Bare:
+		return "transition"
+	default:
+		return "transaction"
 	}
-	return "transaction"
 }
 
 func handlers(program *model.Program) []HandlerInfo {
@@ -132,6 +136,9 @@ func handlers(program *model.Program) []HandlerInfo {
 				info := HandlerInfo{
 					Name: h.Name, Package: p.Path, Func: h.Source, Key: h.Shape, Window: h.WindowAs, Mode: mode(h),
 					Engine: p.Store.Engine, Driver: string(p.Store.Driver), Pos: h.Pos,
+				}
+				if t := h.Transition; t != nil {
+					info.Transition, info.Row, info.OneRow = change(t), rowOf(t), t.Unique
 				}
 				for _, f := range h.Fingerprint {
 					info.Fingerprint = append(info.Fingerprint, f.Label)

@@ -89,3 +89,13 @@ func TestCommandsInDocsExist(t *testing.T) {
 		}
 	}
 }
+
+// The diagram in the documentation is what idemgen graph draws of the quickstart.
+func TestDiagramIsDrawn(t *testing.T) {
+	t.Parallel()
+	code, stdout, stderr := runIn(t, filepath.Join(repository(t), "testdata", "quickstart"), []string{"graph", "./..."})
+	require.Zero(t, code, stderr)
+	for _, b := range blocks(t, "mermaid") {
+		assert.Equal(t, b.text, stdout, b.page)
+	}
+}

@@ -291,7 +291,7 @@ func (h *Handler[Tx, E, R]) execute(ctx context.Context, s driver.Session[Tx], e
 	result, err = h.call(ctx, s, e, d)
 	point.At(point.AfterHandler)
 	if err != nil {
-		d.outcome = OutcomeError
+		err = h.own(d, err)
 		next = h.undone(err)
 		if next == ended && ctx.Err() == nil && isPermanent(err) {
 			return none, failing, err
@@ -312,6 +312,16 @@ func (h *Handler[Tx, E, R]) execute(ctx context.Context, s driver.Session[Tx], e
 	point.At(point.Committed)
 	d.ran()
 	return result, ended, nil
+}
+
+// own is a run's error as the delivery returns it: as it is, but for that of a transition before the handler, which is ours.
+func (h *Handler[Tx, E, R]) own(d *delivery, err error) error {
+	d.outcome = OutcomeError
+	if r, ok := err.(*refusal); ok { // what a handler within the handler has returned is that one's
+		d.outcome = r.outcome
+		return h.wrap(d.key, r.err)
+	}
+	return err
 }
 
 // call is the handler's function, with a hook for what it wants done after the commit. A joined run has none to wait for.

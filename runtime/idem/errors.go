@@ -50,6 +50,20 @@ var (
 	// person to find out, who then releases the row or deletes it. Nothing ran.
 	ErrParked = errors.New("the key is parked: an earlier run neither ended nor was it given up, and a person has to see what it did")
 
+	// ErrRowNotFound is a transition whose event is about a row that is not there, or that the connection may not see. Nothing
+	// ran. It may come later: whether to deliver again is for the consumer to say.
+	ErrRowNotFound = errors.New("there is no row for the event")
+
+	// ErrStaleVersion is a transition whose event knows another version of the row than there is: see [StaleVersionError].
+	ErrStaleVersion = errors.New("the row has another version than the event knows")
+
+	// ErrManyRows is a transition whose row= names more than one row. What it changed was rolled back.
+	ErrManyRows = errors.New("the event is about more than one row")
+
+	// ErrUnmoved is a transition whose row is in a state that it begins in, and that the UPDATE does not change all the same:
+	// a trigger or a row-level policy keeps it from that. Nothing ran.
+	ErrUnmoved = errors.New("the row should have been moved and was not: a trigger or a policy may suppress the UPDATE")
+
 	// ErrResultOmitted is a repeat of a run whose result was over the limit of [WithResultLimit], or that had none to
 	// store. The run counts; only its result is gone.
 	ErrResultOmitted = errors.New("the handler ran before and its result was not stored")
@@ -130,3 +144,30 @@ func commitError(err error) error {
 	}
 	return fmt.Errorf("%w: %w", sentinel, end.Err)
 }
+
+// ConflictError is a transition whose row is in a state that the event cannot move it from, and that it does not lead to
+// either: the event came too late, too early, or after something that excludes it. Nothing ran. The same event gets the same
+// answer until the row moves; a payment for an order that was cancelled is for a person.
+type ConflictError struct {
+	Column string // "orders.status"
+	Have   string // the row's state
+	Want   string // the state that the event asks for
+}
+
+func (e *ConflictError) Error() string {
+	return fmt.Sprintf("%s is %q, and the event cannot make it %q", e.Column, e.Have, e.Want)
+}
+
+// StaleVersionError is [ErrStaleVersion] with both versions.
+type StaleVersionError struct {
+	Column string // of the state
+	Have   int64  // the row's version
+	Want   int64  // the version that the event knows
+}
+
+func (e *StaleVersionError) Error() string {
+	return fmt.Sprintf("%v: it is %d, and the event knows %d", ErrStaleVersion, e.Have, e.Want)
+}
+
+// Unwrap returns ErrStaleVersion.
+func (e *StaleVersionError) Unwrap() error { return ErrStaleVersion }

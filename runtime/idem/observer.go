@@ -29,6 +29,9 @@ const (
 	OutcomeFailed Outcome = "failed"
 	// OutcomeLeaseLost is a delivery that ran and could not record its end, because its lease was lost: see [ErrLeaseLost].
 	OutcomeLeaseLost Outcome = "lease_lost"
+	// OutcomeConflict is a transition whose row is in a state, or of a version, that the event cannot move it from: see
+	// [ConflictError]. A person has to look.
+	OutcomeConflict Outcome = "conflict"
 	// OutcomeError is any other delivery that returned an error, or panicked. Nothing of it remains, unless the error
 	// says otherwise.
 	OutcomeError Outcome = "error"

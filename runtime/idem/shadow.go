@@ -140,7 +140,7 @@ func (h *Handler[Tx, E, R]) shadowExecute(ctx context.Context, s driver.Session[
 	d.run()
 	result, err = h.call(ctx, s, e, d)
 	if err != nil {
-		d.outcome = OutcomeError
+		err = h.own(d, err)
 		return result, h.undone(err), err
 	}
 	if err := ctx.Err(); err != nil {

@@ -23,6 +23,11 @@ func (e engine) Claim(ctx context.Context, tx *sql.Tx, w sqltx.Waiting) (n int64
 	if err := e.db.fit(ctx, tx); err != nil {
 		return 0, err
 	}
+	return e.Update(ctx, tx, w)
+}
+
+// Update does the same for a statement on a table of the user's.
+func (engine) Update(ctx context.Context, tx *sql.Tx, w sqltx.Waiting) (n int64, err error) {
 	secs := seconds(ctx, w.Wait)
 	limited, cancel := driver.BoundWait(ctx, toDuration(secs))
 	defer cancel()

@@ -91,6 +91,10 @@ func (d *database) Join(tx *sql.Tx) (driver.Session[*sql.Tx], error) {
 	if tx == nil {
 		return nil, errors.New("idemmysql: the transaction is nil")
 	}
+	return d.joined(tx), nil
+}
+
+func (d *database) joined(tx *sql.Tx) *sqltx.Joined[DBTX] {
 	return &sqltx.Joined[DBTX]{
 		Handle:  tx,
 		Queries: d.queries,
@@ -99,7 +103,7 @@ func (d *database) Join(tx *sql.Tx) (driver.Session[*sql.Tx], error) {
 		Engine:  engine{d},
 		Point:   fmt.Sprintf("idemgen_%d", d.points.Add(1)),
 		Claims:  &d.claims,
-	}, nil
+	}
 }
 
 // newest reads the newest rows there are, by locking them: in a transaction of the caller's at REPEATABLE READ a plain SELECT

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/idemgen/idemgen/runtime/idem"
 	"github.com/idemgen/idemgen/runtime/internal/driver"
@@ -63,6 +64,8 @@ type engine interface {
 	columns(ctx context.Context, db *sql.DB, table string) ([]string, error)
 	// commit commits s.tx, whose claim is completed.
 	commit(ctx context.Context, s *session) error
+	// alone runs an UPDATE in a transaction of its own: see driver.Transitions.
+	alone(ctx context.Context, d *database, wait time.Duration, update func(context.Context, DBTX) (int64, error)) (int64, error)
 	// rolledBack reports whether the connection can be used after ROLLBACK has been answered with err.
 	rolledBack(err error) bool
 }
@@ -93,10 +96,14 @@ func (d *database) Join(tx *sql.Tx) (driver.Session[*sql.Tx], error) {
 	if tx == nil {
 		return nil, errors.New("idemsql: the transaction is nil")
 	}
+	return d.joined(tx), nil
+}
+
+func (d *database) joined(tx *sql.Tx) *sqltx.Joined[DBTX] {
 	on := func(tx *sql.Tx) DBTX { return tx }
 	return &sqltx.Joined[DBTX]{
 		Handle: tx, Queries: d.queries, On: on, Newest: on, Engine: d.engine, Point: "idemgen", Claims: &d.claims,
-	}, nil
+	}
 }
 
 func (d *database) Classify(err error) driver.Class {

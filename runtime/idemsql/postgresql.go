@@ -79,6 +79,10 @@ func (postgresql) Claim(ctx context.Context, tx *sql.Tx, w sqltx.Waiting) (int64
 	return n, driver.WaitError(ctx, bounded, err)
 }
 
+func (e postgresql) Update(ctx context.Context, tx *sql.Tx, w sqltx.Waiting) (int64, error) {
+	return e.Claim(ctx, tx, w)
+}
+
 func (postgresql) commit(ctx context.Context, s *session) error {
 	err := s.end((*sql.Tx).Commit)
 	state := driver.SQLState(err)

@@ -68,6 +68,10 @@ func (sqlite) Claim(ctx context.Context, _ *sql.Tx, w sqltx.Waiting) (int64, err
 	return w.Run(ctx)
 }
 
+func (e sqlite) Update(ctx context.Context, tx *sql.Tx, w sqltx.Waiting) (int64, error) {
+	return e.Claim(ctx, tx, w)
+}
+
 // commit sends COMMIT as a statement, after which the transaction is still there if it is BUSY. Tx.Commit would have
 // ended it.
 func (e sqlite) commit(ctx context.Context, s *session) error {

@@ -78,6 +78,8 @@ type job struct {
 	End     string // how the charge ends that is not killed
 
 	Suite string // the conformance suite's order, for a job of its own
+
+	Order string // the order to confirm, for a job that does that
 }
 
 // The stages that a worker process can report, and stay in.
@@ -138,6 +140,9 @@ func work(text string) int {
 }
 
 func (j job) do(ctx context.Context) error {
+	if j.Order != "" {
+		return j.confirm(ctx)
+	}
 	service, end, err := j.open(ctx)
 	if err != nil {
 		return err

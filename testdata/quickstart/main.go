@@ -5,6 +5,7 @@
 //
 //	go run .              # guarded by idemgen
 //	go run . -unguarded   # the same handlers without it, to see what it is for
+//	go run . -lifecycle   # orders that are confirmed, shipped and cancelled by events that come in any order
 package main
 
 import (
@@ -40,6 +41,7 @@ type settings struct {
 	seed      uint64
 	database  string
 	unguarded bool
+	lifecycle bool
 	victim    bool
 }
 
@@ -51,6 +53,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	flags.Uint64Var(&s.seed, "seed", 1, "decides what goes wrong: the same seed, the same mishaps")
 	flags.StringVar(&s.database, "db", "", "a new database `file` to use, and to keep (default: a temporary one)")
 	flags.BoolVar(&s.unguarded, "unguarded", false, "call the handlers directly, without idemgen")
+	flags.BoolVar(&s.lifecycle, "lifecycle", false, "play changes of an order's status instead; -events is how many to deliver")
 	flags.BoolVar(&s.victim, "victim", false, "be the worker process that gets killed; the program starts it itself")
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
@@ -95,6 +98,9 @@ func simulate(ctx context.Context, s settings, stdout io.Writer) (ok bool, err e
 		return false, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
+	if s.lifecycle {
+		return live(ctx, s, db, stdout)
+	}
 	if _, err := db.ExecContext(ctx, orders.Schema+idemdb.Schema); err != nil {
 		return false, fmt.Errorf("make the tables in %s: %w", s.database, err)
 	}

@@ -59,6 +59,31 @@ func TestUnguardedEventsHaveMoreEffects(t *testing.T) {
 	}
 }
 
+// Ten thousand events of an order's life: each order ends where its events lead to, and each step was taken once.
+func TestLifecycle(t *testing.T) {
+	t.Parallel()
+	code, out := play(t, "-lifecycle", "-events=10000")
+	if code != 0 {
+		t.Fatalf("exit code %d, want 0\n%s", code, out)
+	}
+	var deliveries, steps, conflicts, wrong int
+	lines := strings.Split(strings.TrimRight(out, "\n"), "\n")
+	if _, err := fmt.Sscanf(lines[len(lines)-1], "deliveries=%d steps=%d conflicts=%d wrong=%d", &deliveries, &steps, &conflicts, &wrong); err != nil {
+		t.Fatalf("last line: %v\n%s", err, out)
+	}
+	if deliveries < 10000 || steps < 1000 || conflicts == 0 {
+		t.Errorf("nothing went wrong\n%s", out)
+	}
+}
+
+// The same without idemgen must not pass.
+func TestUnguardedLifecycle(t *testing.T) {
+	t.Parallel()
+	if code, out := play(t, "-lifecycle", "-events=500", "-unguarded"); code != 1 {
+		t.Fatalf("exit code %d, want 1\n%s", code, out)
+	}
+}
+
 func TestWrongArguments(t *testing.T) {
 	t.Parallel()
 	for _, arg := range []string{"-no-such-flag", "-events=0"} {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 
+	"example.com/shop/lifecycle"
 	"example.com/shop/orders"
 )
 
@@ -40,4 +41,21 @@ func (u unguarded) inTx(ctx context.Context, handle func(*sql.Tx) error) (err er
 		return err
 	}
 	return tx.Commit()
+}
+
+// unguardedStep is a step without idemgen: the event says what the order is now, and so it becomes that.
+func unguardedStep(ctx context.Context, db *sql.DB, s step) error {
+	return unguarded{db: db}.inTx(ctx, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, `UPDATE order_status SET status = ? WHERE order_id = ?`, s.want, s.OrderID); err != nil {
+			return err
+		}
+		switch s.want {
+		case lifecycle.Confirmed:
+			return lifecycle.Orders{}.Confirm(ctx, tx, s.Event)
+		case lifecycle.Shipped:
+			return lifecycle.Orders{}.Ship(ctx, tx, s.Event)
+		default:
+			return lifecycle.Orders{}.Cancel(ctx, tx, s.Event)
+		}
+	})
 }

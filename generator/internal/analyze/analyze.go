@@ -44,6 +44,7 @@ func Analyze(prog *load.Program, diags *diag.List) *model.Program {
 	}
 	stores := a.stores(scans)
 	a.checkNames(scans)
+	a.transitions(scans)
 	if diags.Len() > 0 {
 		return nil
 	}
@@ -90,6 +91,7 @@ type scan struct {
 	// may only not have been understood.
 	faulty   bool
 	handlers []*handler // by position; without the copies that a decorator gets from embedded interfaces
+	machines []*machine // in order of their first directive
 	out      *model.Package
 }
 
@@ -121,16 +123,29 @@ func (a *analyzer) scan(p *load.Package) *scan {
 	}
 	s.faulty = s.faulty || a.diags.Len() > before
 	slices.SortStableFunc(placed, func(x, y directive.Placed) int { return byPosition(x.Pos, y.Pos) })
+	changes := map[ast.Node]*directive.Placed{}
+	guarded := map[ast.Node]bool{}
 	for i := range placed {
-		switch d := placed[i]; d.Verb {
-		case "package":
-			s.setPackage(&d)
+		switch d := &placed[i]; d.Verb {
+		case "transition":
+			changes[d.Node()] = d
 		case "handler":
-			if h := s.handler(d); h != nil {
+			guarded[d.Node()] = true
+		}
+	}
+	for i := range placed {
+		switch d := placed[i]; {
+		case d.Verb == "package":
+			s.setPackage(&d)
+		case d.Verb == "states":
+			s.addStates(d)
+		case d.Verb == "handler" || d.Verb == "transition" && !guarded[d.Node()]:
+			if h := s.handler(d, changes[d.Node()]); h != nil {
 				s.handlers = append(s.handlers, h)
 			}
 		}
 	}
+	s.checkConstants()
 	slices.SortStableFunc(s.handlers, func(x, y *handler) int { return byPosition(x.Pos, y.Pos) })
 	s.idleTags()
 	s.group()

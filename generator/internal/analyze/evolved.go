@@ -55,6 +55,9 @@ func (s *scan) evolvedFrom(recorded map[string]string) []string {
 		gone[name] = shape
 	}
 	for _, h := range s.handlers {
+		if h.Bare {
+			continue
+		}
 		was, known := recorded[h.Name]
 		delete(gone, h.Name)
 		switch {

@@ -8,7 +8,7 @@ import (
 
 // noTransaction says why a handler has no transaction, and what would be one: an almost-transaction first.
 func (h *handler) noTransaction() {
-	if _, ok := h.placed.Arg("lease"); ok {
+	if _, ok := h.placed.Arg("lease"); ok && h.change == nil {
 		return // what it takes is its own affair
 	}
 	for i := range h.Params {
@@ -20,6 +20,13 @@ func (h *handler) noTransaction() {
 			h.Params[i].Role = model.Tx // it stands in its place, and is no payload
 			return
 		}
+	}
+	if h.change != nil {
+		h.fail(h.Pos, codeTransitionTx,
+			"take the transaction as a parameter, tx pgx.Tx or tx *sql.Tx, and do in it what belongs to the change of state; if there is nothing to do, "+
+				"declare the method in an interface and annotate it there",
+			"%s has no transaction parameter, and its body could not be one with the change of state", h.Source)
+		return
 	}
 	h.fail(h.Pos, codeNoTx,
 		"is its effect in the database? take the transaction as a parameter, tx pgx.Tx or tx *sql.Tx, and do the work in it: "+

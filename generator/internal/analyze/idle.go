@@ -45,7 +45,10 @@ func (h *handler) idleTag(param int, found reached) {
 		pos = local.tag.Pos
 	}
 	mend := "remove the tag"
-	if found.role == directive.Key {
+	if h.Bare {
+		found.why = "a transition without //idem:handler has no key, and knows a repeat by the row's state"
+		mend = "add //idem:handler window=…, and the event has a key as well; or remove the tag"
+	} else if found.role == directive.Key {
 		mend += "; if the field is a part of the key, name a getter that makes one text of all such parts with key="
 	}
 	h.fail(pos, codeIdleTag, mend, "the tag on %s has no effect for %s: %s", found.path, h.Source, found.why)

@@ -57,6 +57,9 @@ func (a *analyzer) checkStoredNames(scans []*scan) {
 			first[key] = h
 			continue
 		}
+		if h.Bare && other.Bare {
+			continue // they store nothing; equal statements are refused where they share a store
+		}
 		a.diags.Add(h.namePos, codeTwoNames, "give one of them another name with name=: keys are stored under it",
 			"%s and %s at %s are both named %s, so an event of one would pass for a repeat of the other's",
 			h.Source, other.Source, at(other.namePos), h.Name)
@@ -171,7 +174,13 @@ func (c *nameCheck) wrappers() {
 		c.take(g.Name, "type", pos, mend)
 		c.take(g.Constructor, "constructor", pos, mend)
 		for _, h := range g.Handlers {
-			c.take(names.Spec(typeNameOf(g), h.Method), "variable", h.Pos, "rename it, or the handler: generated names follow from that")
+			const mend = "rename it, or the handler: generated names follow from that"
+			if !h.Bare {
+				c.take(names.Spec(typeNameOf(g), h.Method), "variable", h.Pos, mend)
+			}
+			if h.Transition != nil {
+				c.take(names.Transition(typeNameOf(g), h.Method), "variable", h.Pos, mend)
+			}
 		}
 	}
 }

@@ -65,8 +65,8 @@ func (h *handler) delivered(p keyPath, c cursor) bool {
 	if body != "" {
 		mend, fields = "name a part of what was sent with it: "+body+" has that", "own fields"
 	}
-	h.fail(p.pos, codeBroker, mend, "%s in key= leads into %s, a message of %s, whose %s say nothing about the business",
-		p.text, h.s.typeText(c.delivery), broker, fields)
+	h.fail(p.pos, codeBroker, mend, "%s in %s leads into %s, a message of %s, whose %s say nothing about the business",
+		p.text, h.pathArg, h.s.typeText(c.delivery), broker, fields)
 	return true
 }
 
@@ -104,7 +104,7 @@ func (h *handler) resolve(p keyPath) (cursor, bool) {
 			continue
 		}
 		if h.Params[i].Role != model.Value {
-			h.fail(first.pos, codePathUnknown, "name a part of the payload", "%s in key= is the handler's %s", first.name, roleText(h.Params[i].Role))
+			h.fail(first.pos, codePathUnknown, "name a part of the payload", "%s in %s is the handler's %s", first.name, h.pathArg, roleText(h.Params[i].Role))
 			return cursor{}, false
 		}
 		return h.follow(newCursor(h.s.Types, i, h.Params[i].Type), p.segments[1:])
@@ -127,17 +127,17 @@ func (h *handler) resolve(p keyPath) (cursor, bool) {
 		if len(values) > 1 {
 			mend = "paths begin at a parameter: write " + h.Params[owner].Name + "." + rest
 		}
-		h.fail(first.pos, codePathUnknown, mend, "%s in key= is a type", first.name)
+		h.fail(first.pos, codePathUnknown, mend, "%s in %s is a type", first.name, h.pathArg)
 		return cursor{}, false
 	case len(found) == 0 && len(values) == 1:
 		return h.follow(newCursor(h.s.Types, values[0], h.Params[values[0]].Type), p.segments)
 	case len(found) == 0:
 		h.fail(first.pos, codePathUnknown, h.didYouMean(first, h.reachable(values)),
-			"%s in key= is neither a parameter of %s nor a part of one", first.name, h.Source)
+			"%s in %s is neither a parameter of %s nor a part of one", first.name, h.pathArg, h.Source)
 	default:
 		a, b := h.Params[found[0].param].Name, h.Params[found[1].param].Name
-		h.fail(first.pos, codePathAmbiguous, "say which: key="+a+"."+p.text+" or key="+b+"."+p.text,
-			"%s in key= is in %s and in %s", first.name, h.paramText(found[0].param), h.paramText(found[1].param))
+		h.fail(first.pos, codePathAmbiguous, "say which: "+h.pathSaid+a+"."+p.text+" or "+h.pathSaid+b+"."+p.text,
+			"%s in %s is in %s and in %s", first.name, h.pathArg, h.paramText(found[0].param), h.paramText(found[1].param))
 	}
 	return cursor{}, false
 }
@@ -169,7 +169,7 @@ func (h *handler) follow(c cursor, segments []segment) (cursor, bool) {
 			if mend == "" {
 				mend = h.didYouMean(seg, members(c))
 			}
-			h.fail(seg.pos, codePathUnknown, mend, "%s in key= %s", seg.name, wrong.why)
+			h.fail(seg.pos, codePathUnknown, mend, "%s in %s %s", seg.name, h.pathArg, wrong.why)
 			return c, false
 		}
 		c = next

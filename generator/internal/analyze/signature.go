@@ -30,6 +30,11 @@ type handler struct {
 	// unresolved says that a parameter's type is not there, so that nothing can be said about the payload.
 	unresolved bool
 	tagged     []*types.Var // the fields that its tags have brought it
+	// change is its //idem:transition, and nil for none.
+	change *directive.Placed
+	// pathArg is the argument whose paths are being resolved, as messages name it ("key="), and pathSaid what comes before a
+	// path in it.
+	pathArg, pathSaid string
 }
 
 // fail reports a fault of the handler.
@@ -40,16 +45,18 @@ func (h *handler) fail(pos token.Position, code diag.Code, hint, format string, 
 	h.s.a.diags.Add(pos, code, hint, format, args...)
 }
 
-// handler analyzes one annotated declaration. It returns nil where there is nothing to go on with; a faulty handler is
-// returned, so that its names and its store are checked too.
-func (s *scan) handler(d directive.Placed) *handler {
+// handler analyzes one annotated declaration, with its //idem:transition if it has one; d is that where it has nothing else.
+// It returns nil where there is nothing to go on with; a faulty handler is returned, so that its names and its store are
+// checked too.
+func (s *scan) handler(d directive.Placed, change *directive.Placed) *handler {
 	ident := declaredName(d)
 	if ident == nil {
 		return nil
 	}
 	pos := s.a.position(ident.Pos())
-	h := &handler{s: s, placed: d, Handler: &model.Handler{
+	h := &handler{s: s, placed: d, change: change, pathArg: "key=", pathSaid: "key=", Handler: &model.Handler{
 		Pos: pos, Method: ident.Name, Source: ident.Name, Payload: -1, KeyVersion: 1,
+		Bare: d.Verb == "transition", NoBody: change != nil && d.Iface != nil,
 	}}
 	fn, ok := s.Info.Defs[ident].(*types.Func)
 	if !ok {
@@ -63,8 +70,16 @@ func (s *scan) handler(d directive.Placed) *handler {
 	h.arguments()
 	h.params()
 	h.results()
-	if !h.unresolved {
+	h.transitionShape()
+	switch {
+	case h.unresolved:
+	case h.Bare:
+		h.payload()
+	default:
 		h.keys()
+	}
+	if !h.unresolved && h.change != nil {
+		h.transition()
 	}
 	return h
 }
@@ -211,9 +226,10 @@ func (h *handler) params() {
 		h.fail(h.paramPos(contexts[1]), codeContext, "leave one of them", "%s has more than one context.Context", h.Source)
 	}
 	switch {
+	case len(txs) == 0 && h.NoBody:
 	case len(txs) == 0 && !h.unresolved:
 		h.noTransaction()
-	case len(txs) == 1:
+	case len(txs) == 1 && !h.NoBody:
 		h.noLease(txs[0])
 	case len(txs) > 1:
 		h.fail(h.paramPos(txs[1]), codeManyTx, "keep the one that the handler works with",

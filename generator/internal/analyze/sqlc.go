@@ -30,6 +30,7 @@ type sqlcBlock struct {
 	driver model.Driver // empty where the block makes no Go, or Go for another driver
 	out    string       // the folder of its Go, absolute; empty for none
 	paths  []string     // out, and the schema and the queries, absolute
+	schema []string     // the schema's alone, absolute
 }
 
 // sqlc reads the nearest configuration from the package's folder up to the module's root; nil for none. Ours in idemdb is
@@ -103,6 +104,7 @@ func readSQLC(file string) (*sqlcConfig, error) {
 			block.setOut(file, b.Gen.Go.Out)
 		}
 		block.addPaths(file, b.Schema, b.Queries)
+		block.schema = pathsOf(file, b.Schema)
 		conf.blocks = append(conf.blocks, block)
 	}
 	for _, b := range f.V1 {
@@ -112,6 +114,7 @@ func readSQLC(file string) (*sqlcConfig, error) {
 		}
 		block.setOut(file, b.Path)
 		block.addPaths(file, b.Schema, b.Queries)
+		block.schema = pathsOf(file, b.Schema)
 		conf.blocks = append(conf.blocks, block)
 	}
 	return conf, nil
@@ -128,16 +131,23 @@ func (b *sqlcBlock) setOut(file, out string) {
 // addPaths takes the paths of a block, each setting a text or a list of texts.
 func (b *sqlcBlock) addPaths(file string, settings ...any) {
 	for _, setting := range settings {
-		list, isList := setting.([]any)
-		if !isList {
-			list = []any{setting}
-		}
-		for _, item := range list {
-			if text, ok := item.(string); ok && text != "" {
-				b.paths = append(b.paths, besideConfig(file, text))
-			}
+		b.paths = append(b.paths, pathsOf(file, setting)...)
+	}
+}
+
+// pathsOf are the paths of a setting, a text or a list of texts.
+func pathsOf(file string, setting any) []string {
+	list, isList := setting.([]any)
+	if !isList {
+		list = []any{setting}
+	}
+	var out []string
+	for _, item := range list {
+		if text, ok := item.(string); ok && text != "" {
+			out = append(out, besideConfig(file, text))
 		}
 	}
+	return out
 }
 
 // besideConfig is a path that a configuration writes relative to itself.

@@ -112,7 +112,7 @@ func (s *scan) chooseDriver(st *model.Store) bool {
 	case given:
 		st.Driver = model.Driver(arg.Value)
 		return true
-	case !slices.ContainsFunc(s.handlers, func(h *handler) bool { return h.Lease > 0 }):
+	case !slices.ContainsFunc(s.handlers, func(h *handler) bool { return h.Lease > 0 || h.NoBody }):
 		return false // that there is no transaction has been reported
 	}
 	if engine, given := s.settingsArg("engine"); given && engine.Value != postgresql {

@@ -25,7 +25,8 @@ type stage struct {
 var stages = []stage{
 	{"Directives and tags", 1, 99, directiveMeanings},
 	{"Loading packages", 100, 199, loadMeanings},
-	{"Handlers, payloads, keys and names", 200, 399, analyzeMeanings},
+	{"Handlers, payloads, keys and names", 200, 299, analyzeMeanings},
+	{"Transitions and states", 300, 399, transitionMeanings},
 	{"The store and its SQL", 400, 499, storeMeanings},
 	{"Writing files", 500, 599, outputMeanings},
 }

@@ -19,4 +19,5 @@ var storeMeanings = []Meaning{
 	{"IDEM414", "`driver=` is on a package whose handlers' transactions say which"},
 	{"IDEM450", "sqlc does not accept the SQL of a store"},
 	{"IDEM451", "sqlc failed and named no file"},
+	{"IDEM452", "sqlc does not accept the user's schema, which transitions are compiled against"},
 }

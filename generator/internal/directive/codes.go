@@ -20,6 +20,9 @@ const (
 	codeValue       diag.Code = "IDEM014"
 	codePlanned     diag.Code = "IDEM015"
 
+	codeChange   diag.Code = "IDEM300"
+	codeSelfLoop diag.Code = "IDEM301"
+
 	codeTagRole     diag.Code = "IDEM020"
 	codeTagOption   diag.Code = "IDEM021"
 	codeTagForm     diag.Code = "IDEM022"

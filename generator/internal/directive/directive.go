@@ -9,7 +9,9 @@ import (
 type Directive struct {
 	Verb string
 	Pos  token.Position // of the "//"
-	Args []Arg          // in order; names, repeats, allowed words and the form of values are checked
+	// Change is what stands before the arguments of //idem:transition and //idem:states, and nil for the others.
+	Change *Change
+	Args   []Arg // in order; names, repeats, allowed words and the form of values are checked
 }
 
 // An Arg is one name=value of a directive.
@@ -36,4 +38,17 @@ type Placed struct {
 	Func   *ast.FuncDecl // a function or a method
 	Iface  *ast.TypeSpec // the interface, with Method
 	Method *ast.Field    // a method of an interface, with exactly one name
+	Type   *ast.TypeSpec // a type, of //idem:states
+}
+
+// Node is the declaration of the handler that the directive stands on; nil for one at the top level.
+func (p *Placed) Node() ast.Node {
+	switch {
+	case p.Func != nil:
+		return p.Func
+	case p.Method != nil:
+		return p.Method
+	default:
+		return nil
+	}
 }

@@ -178,6 +178,41 @@ func TestFileEmptiedBody(t *testing.T) {
 }
 
 // Each source gives one fault, however its line ends.
+const writeTransition = "write //idem:transition orders.status pending -> confirmed row=id:OrderID"
+
+// transitionFault is that of a directive with nothing behind its verb, which lacks an argument too.
+func transitionFault(first string) string { return first + " | " + writeTransition }
+
+// A change may be written with and without spaces, with alternatives, and with quotes around what is no word.
+func TestChange(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`orders.status pending -> confirmed row=id:ID`: `orders.status@19 [pending@33] [confirmed@44]`,
+		`billing.orders.status a|b->c row=id:ID`:       `billing.orders.status@19 [a@41 b@43] [c@46]`,
+		"a.b `x y` | \"->\" -> in-transit row=id:ID":   `a.b@19 [x y@23 ->@31] [in-transit@39]`,
+		`a.b to -> from row=id:ID version=v set=c:D`:   `a.b@19 [to@23] [from@29]`,
+	} {
+		var diags diag.List
+		src := "package p\n\n//idem:transition " + text + "\nfunc F() {}\n"
+		fset := token.NewFileSet()
+		f, err := parser.ParseFile(fset, "p.go", src, parser.ParseComments)
+		require.NoError(t, err)
+		placed := File(fset, f, &diags)
+		require.Empty(t, diags.Sorted(), text)
+		require.Len(t, placed, 1)
+		c := placed[0].Change
+		got := fmt.Sprintf("%s@%d", c.Column, c.Column.Pos.Column)
+		for _, step := range c.Steps {
+			var states []string
+			for _, s := range step {
+				states = append(states, fmt.Sprintf("%s@%d", s.Name, s.Pos.Column))
+			}
+			got += " [" + strings.Join(states, " ") + "]"
+		}
+		assert.Equal(t, want, got, text)
+	}
+}
+
 func TestFileFaults(t *testing.T) {
 	t.Parallel()
 	const prose = "comments that begin with idem: are directives, as in //idem:handler window=24h; if this is prose, let the line begin with another word"
@@ -217,11 +252,43 @@ func TestFileFaults(t *testing.T) {
 		// verbs
 		{"//idem:hadnler window=24h", "3:1 IDEM001 unknown directive //idem:hadnler | did you mean handler?"},
 		{"//idem:handlers window=24h", "3:1 IDEM001 unknown directive //idem:handlers | did you mean handler?"},
-		{"//idem:pkg engine=sqlite", "3:1 IDEM001 unknown directive //idem:pkg | there are: package, handler"},
-		{"//idem:", "3:1 IDEM001 //idem: names no directive | there are: package, handler"},
-		{"//idem:transition orders.status pending -> confirmed", "3:1 IDEM015 //idem:transition is not supported yet | remove it; this release has //idem:package, //idem:handler"},
-		{"//idem:states a.b x -> y", "3:1 IDEM015 //idem:states is not supported yet | remove it; this release has //idem:package, //idem:handler"},
-		{"//idem:consume kafka", "3:1 IDEM015 //idem:consume is not supported yet | remove it; this release has //idem:package, //idem:handler"},
+		{"//idem:pkg engine=sqlite", "3:1 IDEM001 unknown directive //idem:pkg | there are: package, handler, transition, states"},
+		{"//idem:", "3:1 IDEM001 //idem: names no directive | there are: package, handler, transition, states"},
+		{"//idem:consume kafka", "3:1 IDEM015 //idem:consume is not supported yet | remove it; this release has //idem:package, //idem:handler, //idem:transition, //idem:states"},
+		// changes of state
+		{"//idem:transition", transitionFault("3:18 IDEM300 //idem:transition has no column")},
+		{"//idem:transition row=id:ID", "3:18 IDEM300 //idem:transition has no column | " + writeTransition},
+		{"//idem:transition orders.status row=id:ID", "3:32 IDEM300 //idem:transition ends without a state | " + writeTransition},
+		{"//idem:transition orders.status pending row=id:ID", "3:33 IDEM300 //idem:transition has no -> | " + writeTransition},
+		{"//idem:transition orders pending -> confirmed row=id:ID", `3:19 IDEM300 "orders" is not a column | write the table and the column that holds the state, as in orders.status, or with a schema billing.orders.status`},
+		{"//idem:transition a.b.c.d x -> y row=id:ID", `3:19 IDEM300 "a.b.c.d" is not a column | write the table and the column that holds the state, as in orders.status, or with a schema billing.orders.status`},
+		{"//idem:transition -> x row=id:ID", "3:19 IDEM300 //idem:transition begins with a column, as in orders.status | " + writeTransition},
+		{"//idem:transition a.b -> y row=id:ID", "3:23 IDEM300 there is no state before the -> | " + writeTransition},
+		{"//idem:transition a.b x -> row=id:ID", "3:27 IDEM300 //idem:transition ends without a state | " + writeTransition},
+		{"//idem:transition a.b x| -> y row=id:ID", "3:26 IDEM300 there is no state before the -> | " + writeTransition},
+		{"//idem:transition a.b x => y row=id:ID", `3:25 IDEM300 "=>" is not an arrow | write ->`},
+		{"//idem:transition a.b x --> y row=id:ID", `3:25 IDEM300 "-->" is not an arrow | write ->`},
+		{"//idem:transition a.b x → y row=id:ID", `3:25 IDEM300 "→" is not an arrow | write ->`},
+		{"//idem:transition a.b x - > y row=id:ID", `3:25 IDEM300 "-" is not an arrow | write ->`},
+		{"//idem:transition a.b x to y row=id:ID", `3:25 IDEM300 "to" is not an arrow | write ->`},
+		{"//idem:transition a.b x <- y row=id:ID", `3:25 IDEM300 "<-" is not an arrow | write ->`},
+		{"//idem:transition a.b x=>y row=id:ID", `3:24 IDEM300 "x=>y" has an arrow in it that is none | write ->; or quote the state, if it is called so`},
+		{"//idem:transition a.b x,y -> z row=id:ID", `3:24 IDEM300 there is a comma in "x,y" | write | between the states that a transition may begin in`},
+		{"//idem:transition a.b in transit -> z row=id:ID", `3:26 IDEM300 "transit" follows a state | write -> or | before it; a state with a space in it is quoted: "in transit"`},
+		{"//idem:transition a.b x -> y|z row=id:ID", "3:30 IDEM300 a transition leads to one state | write one //idem:transition for each, each on a handler of its own"},
+		{"//idem:transition a.b x -> y -> z row=id:ID", "3:33 IDEM300 a transition has one -> | write one //idem:transition for each step, each on a handler of its own"},
+		{"//idem:transition a.b x|x -> y row=id:ID", "3:25 IDEM300 x is named twice | remove one"},
+		{"//idem:transition a.b x|y -> y row=id:ID", "3:30 IDEM301 y -> y leads from a state to itself | remove it: what does not change the state is no transition"},
+		{`//idem:transition a.b "x -> y row=id:ID`, `3:23 IDEM010 the quote of a state does not end | end it with "`},
+		{`//idem:transition a.b "" -> y row=id:ID`, "3:23 IDEM300 a state is empty | name the state"},
+		{"//idem:transition a.b x -> y", "3:1 IDEM008 //idem:transition has no row | say which row the event is about, as in row=id:OrderID, or row=tenant_id:TenantID,id:OrderID"},
+		{"//idem:transition a.b x -> y row=OrderID", `3:34 IDEM014 "OrderID" is not column:Path | write the column, a colon, and the field that it is compared with, as in id:OrderID`},
+		{"//idem:transition a.b x -> y row=a.id:OrderID", `3:35 IDEM014 "a.id" is not the name of a column | write the column's name alone, as in id:OrderID`},
+		{"//idem:transition a.b x -> y row=id:Order-ID", `3:37 IDEM014 "Order-ID" is not the name of a field, parameter or getter | ` + pathHint},
+		{"//idem:transition a.b x -> y row=id:ID version=a.version", `3:49 IDEM014 "a.version" is not the name of a column | write the column's name alone, as in version=version`},
+		{"//idem:transition a.b x -> y row=id:ID windw=24h", `3:40 IDEM004 unknown argument "windw" of //idem:transition | there are: row, version, expect, set`},
+		{"//idem:transition a.b x -> y row=id:ID window=24h", `3:40 IDEM004 unknown argument "window" of //idem:transition | window= belongs to //idem:handler`},
+		{"//idem:states a.b x -> y", "3:1 IDEM003 //idem:states cannot stand on func F | put it directly above the type of the states, or apart from every declaration, at the top level of the file"},
 		// arguments
 		{"//idem:handler windw=24h", `3:16 IDEM004 unknown argument "windw" of //idem:handler | did you mean window?`},
 		{"//idem:handler Window=24h", `3:16 IDEM004 unknown argument "Window" of //idem:handler | did you mean window?`},

@@ -47,7 +47,13 @@ Every comment that begins with ` + "`idem:`" + ` and a letter is taken for a dir
 and is an error unless it is right in every detail: an annotation never fails silently.
 `)
 	for _, v := range verbs {
-		fmt.Fprintf(&b, "\n## `//idem:%s`\n\n%s\n\n```go\n%s\n```\n\n| argument | value | meaning |\n|---|---|---|\n", v.name, v.doc, v.example)
+		fmt.Fprintf(&b, "\n## `//idem:%s`\n\n%s\n\n```go\n%s\n```\n", v.name, v.doc, v.example)
+		if v.syntax != "" {
+			fmt.Fprintf(&b, "\nIts form is `//idem:%s %s`, with the arguments behind that. A state that is no plain word is quoted: `\"in transit\"`.\n", v.name, v.syntax)
+		}
+		if len(v.args) > 0 {
+			b.WriteString("\n| argument | value | meaning |\n|---|---|---|\n")
+		}
 		for _, a := range v.args {
 			fmt.Fprintf(&b, "| `%s=`%s | `%s` | %s |\n", a.name, requiredMark(a), cell(a.syntax), cell(a.doc))
 		}
@@ -66,7 +72,7 @@ and is an error unless it is right in every detail: an annotation never fails si
 
 // usage shows a verb with its arguments, on as many lines as it takes.
 func usage(v verb) string {
-	line := "//idem:" + v.name
+	line := strings.TrimRight("//idem:"+v.name+" "+v.syntax, " ")
 	var b strings.Builder
 	for _, a := range v.args {
 		word := a.name + "=" + a.syntax

@@ -27,12 +27,18 @@ func parse(s spelling, pos token.Position, diags *diag.List) (*Directive, *verb)
 	}
 	p := argParser{verb: v, text: s.args, at: moved(pos, s.argsAt), diags: diags, seen: map[string]token.Position{}}
 	before := diags.Len()
+	var change *Change
+	if v.change != noChange {
+		change = p.change()
+	}
 	p.parse()
-	p.missing(pos)
+	if v.change == noChange || change != nil { // else what is missing may be in what has been diagnosed
+		p.missing(pos)
+	}
 	if diags.Len() > before {
 		return nil, v
 	}
-	return &Directive{Verb: v.name, Pos: pos, Args: p.args}, v
+	return &Directive{Verb: v.name, Pos: pos, Change: change, Args: p.args}, v
 }
 
 func spellingHint(s spelling, v *verb) string {
@@ -45,7 +51,7 @@ func spellingHint(s spelling, v *verb) string {
 	case slices.Contains(planned.verbs, strings.ToLower(s.verb)):
 		right = strings.ToLower(s.verb)
 	default:
-		return "comments that begin with idem: are directives, as in " + verbs[len(verbs)-1].example +
+		return "comments that begin with idem: are directives, as in " + find(verbs, verbName, "handler").example +
 			"; if this is prose, let the line begin with another word"
 	}
 	return "write //idem:" + right + strings.TrimRight(" "+strings.TrimSpace(s.args), " ")

@@ -35,6 +35,8 @@ type site struct {
 	fn     *ast.FuncDecl
 	iface  *ast.TypeSpec
 	method *ast.Field
+	typ    *ast.TypeSpec
+	free   bool   // at the top level, apart from every declaration
 	doc    bool   // at the top level, above the declaration or package clause that what describes
 	what   string // for messages: "type Order"
 	hint   string // the mend for a handler that stands here
@@ -78,6 +80,15 @@ func (p *placer) place(s spelling, pos token.Position, group *ast.CommentGroup, 
 	case v.place == onHandler:
 		p.diags.Add(pos, codeMisplaced, at.hint, "//idem:%s cannot stand %s", v.name, at.what)
 		return Placed{}, false
+	case v.place == onStates && at.typ != nil:
+		out.Type = at.typ
+		return out, d != nil
+	case v.place == onStates && at.free:
+		return out, d != nil
+	case v.place == onStates:
+		p.diags.Add(pos, codeMisplaced, "put it directly above the type of the states, or apart from every declaration, at the top level of the file",
+			"//idem:%s cannot stand %s", v.name, at.what)
+		return Placed{}, false
 	}
 	key := ownerVerb{owner, v.name}
 	if first, ok := p.first[key]; ok {
@@ -111,7 +122,7 @@ func (p *placer) site(group *ast.CommentGroup, c *ast.Comment) site {
 			return behindCode(what)
 		}
 	}
-	return site{doc: true, what: "at the end of the file", hint: aboveHandler}
+	return site{doc: true, free: true, what: "at the end of the file", hint: aboveHandler}
 }
 
 func (p *placer) lineOf(pos token.Pos) int { return p.fset.Position(pos).Line }
@@ -119,7 +130,7 @@ func (p *placer) lineOf(pos token.Pos) int { return p.fset.Position(pos).Line }
 // floating is the site of a comment that belongs to no declaration; the next one is decl.
 func floating(decl ast.Decl) site {
 	what := nameOf(decl)
-	at := site{doc: true, what: "apart from " + what, hint: aboveHandler}
+	at := site{doc: true, free: true, what: "apart from " + what, hint: aboveHandler}
 	if fn, ok := decl.(*ast.FuncDecl); ok {
 		at.hint = "put it directly above func " + fn.Name.Name + ", without a blank line between them"
 	}
@@ -133,7 +144,7 @@ func behindCode(what string) site {
 // index finds the site of each comment group that documents something.
 func (p *placer) index() {
 	p.sites = map[*ast.CommentGroup]site{}
-	p.set(p.file.Doc, site{doc: true, what: "above the package clause", hint: aboveHandler})
+	p.set(p.file.Doc, site{doc: true, free: true, what: "above the package clause", hint: aboveHandler})
 	for _, decl := range p.file.Decls {
 		switch decl := decl.(type) {
 		case *ast.FuncDecl:
@@ -157,6 +168,7 @@ func (p *placer) set(group *ast.CommentGroup, at site) {
 func genSite(decl *ast.GenDecl) site {
 	at := site{doc: true, what: "on " + nameOf(decl), hint: aboveHandler}
 	if spec := onlyType(decl); spec != nil {
+		at.typ = spec
 		if _, ok := ast.Unparen(spec.Type).(*ast.InterfaceType); ok {
 			at.hint = "put it above each method of " + spec.Name.Name + " that is a handler"
 		}
@@ -184,7 +196,7 @@ func (p *placer) indexSpec(spec ast.Spec, decl *ast.GenDecl) {
 		p.set(spec.Comment, behindCode(what))
 	case *ast.TypeSpec:
 		what := "type " + spec.Name.Name
-		p.set(spec.Doc, site{what: "on " + what, hint: aboveHandler})
+		p.set(spec.Doc, site{typ: spec, what: "on " + what, hint: aboveHandler})
 		p.set(spec.Comment, behindCode(what))
 		if iface, ok := ast.Unparen(spec.Type).(*ast.InterfaceType); ok {
 			p.indexInterface(spec, iface)

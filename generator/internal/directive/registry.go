@@ -6,6 +6,16 @@ type place int
 const (
 	topLevel  place = iota // of a file: it speaks for the package
 	onHandler              // directly above a function, a method, or an interface's method
+	onStates               // directly above a type, or at the top level of a file; it may be repeated
+)
+
+// A changeForm is how many steps a verb's change has.
+type changeForm int
+
+const (
+	noChange  changeForm = iota
+	oneStep              // from one or several states to one
+	manySteps            // as many as there are
 )
 
 // A verb is one directive.
@@ -14,7 +24,10 @@ type verb struct {
 	place   place
 	doc     string
 	example string
-	args    []argument
+	// change says that a column and states stand before the arguments, and syntax how help shows them.
+	change changeForm
+	syntax string
+	args   []argument
 }
 
 // An argument is one name=value that a verb takes.
@@ -33,13 +46,16 @@ type argument struct {
 type form int
 
 const (
-	text   form = iota // anything
-	oneOf              // one of the argument's words
-	window             // see ParseWindow
-	label              // a handler's name
-	lease              // see ParseLease
-	keys               // a comma-separated list of paths to key parts
-	files              // a comma-separated list of file paths
+	text        form = iota // anything
+	oneOf                   // one of the argument's words
+	window                  // see ParseWindow
+	label                   // a handler's name
+	lease                   // see ParseLease
+	keys                    // a comma-separated list of paths to key parts
+	files                   // a comma-separated list of file paths
+	columnPaths             // a comma-separated list of column:Path
+	columnPath              // one column:Path
+	column                  // a column's name
 )
 
 // verbs is the registry.
@@ -118,6 +134,49 @@ var verbs = []verb{
 			},
 		},
 	},
+	{
+		name:  "transition",
+		place: onHandler,
+		doc: "Makes a handler a change of state: one conditional UPDATE moves the row of the event from one of the states on the left of " +
+			"the arrow to the one on its right, and decides whether the handler runs, in the same transaction. A repeat finds the row " +
+			"moved already and does nothing; a row in another state is a *ConflictError. On a method of an interface there is no " +
+			"handler's code at all. Without //idem:handler no key is stored, and two different events that ask for the same state " +
+			"cannot be told apart. The table is checked against the schema that schema= or sqlc's configuration names.",
+		example: "//idem:transition orders.status pending -> confirmed row=id:OrderID",
+		change:  oneStep,
+		syntax:  "[SCHEMA.]TABLE.COLUMN FROM[|FROM…] -> TO",
+		args: []argument{
+			{
+				name: "row", syntax: "COLUMN:PATH,…", form: columnPaths, required: true,
+				mend: "say which row the event is about, as in row=id:OrderID, or row=tenant_id:TenantID,id:OrderID",
+				doc: "The columns that make up the row's identity, each with the field of the payload, the getter or the parameter " +
+					"that it is compared with. They should cover a primary or unique key.",
+			},
+			{
+				name: "version", syntax: "COLUMN", form: column,
+				doc: "A column that counts the row's changes, an integer: it is incremented.",
+			},
+			{
+				name: "expect", syntax: "COLUMN:PATH", form: columnPath,
+				doc: "The version that the event knows: a row with another one is ErrStaleVersion.",
+			},
+			{
+				name: "set", syntax: "COLUMN:PATH,…", form: columnPaths,
+				doc: "Columns that are set together with the state, from the payload.",
+			},
+		},
+	},
+	{
+		name:  "states",
+		place: onStates,
+		doc: "Says which changes of state there are: each arrow is one. It stands above the type of the states, a named string type whose " +
+			"constants are then checked against it, or at the top level of a file. Several lines add up. Every //idem:transition of " +
+			"the package on that column has to be one of the arrows, and a row that has gone on since is recognised as a repeat, where " +
+			"every way to its state leads through the one that the event asks for.",
+		example: "//idem:states orders.status pending -> confirmed -> shipped",
+		change:  manySteps,
+		syntax:  "[SCHEMA.]TABLE.COLUMN STATE[|STATE…] -> STATE[|STATE…] [-> …]",
+	},
 }
 
 // planned are verbs and arguments that are not supported yet. They are not in the registry, and so in no help; the table
@@ -126,7 +185,7 @@ var planned = struct {
 	verbs []string
 	args  map[string][]string // by verb
 }{
-	verbs: []string{"transition", "states", "consume"},
+	verbs: []string{"consume"},
 	args: map[string][]string{
 		"handler": {"keyversion", "compat"},
 	},

@@ -26,6 +26,12 @@ func (p *argParser) check(arg *argument, a Arg, v rawValue) bool {
 		at, err = checkLabel(a.Value)
 	case keys:
 		at, err = checkList(a.Value, checkPath)
+	case columnPaths:
+		at, err = checkList(a.Value, checkColumnPath)
+	case columnPath:
+		at, err = checkColumnPath(a.Value)
+	case column:
+		at, err = checkColumn(a.Value)
 	case files:
 		at, err = checkList(a.Value, func(string) (int, error) { return 0, nil })
 	}

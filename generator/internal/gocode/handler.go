@@ -16,8 +16,15 @@ import (
 func (f *file) handler(g *model.Group, h *model.Handler) error {
 	f.wrapper(g, h)
 	f.accessor(g, h)
-	if err := f.spec(g, h); err != nil {
-		return err
+	if !h.Bare {
+		if err := f.spec(g, h); err != nil {
+			return err
+		}
+	}
+	if h.Transition != nil {
+		if err := f.transition(g, h); err != nil {
+			return err
+		}
 	}
 	if h.Args != "" {
 		f.args(h)
@@ -46,7 +53,7 @@ func (f *file) wrapper(g *model.Group, h *model.Handler) {
 			event = jen.Id(name)
 		default:
 			values = append(values, jen.Id(name))
-			if !partOf(h, i) {
+			if !partOf(h, i) && !inTransition(h, i) {
 				passedOn = append(passedOn, name)
 			}
 		}
@@ -58,14 +65,20 @@ func (f *file) wrapper(g *model.Group, h *model.Handler) {
 		return jen.Id(recv).Dot(names.Guarded(h.Method)).Dot("Do").Call(jen.Id(ctx), event)
 	}
 	body := func(oneLine bool) []jen.Code { return []jen.Code{jen.Return(do(oneLine))} }
-	if h.Result == nil {
+	if h.Result == nil && !h.Bare {
 		err := scope.Unique("err")
 		body = func(oneLine bool) []jen.Code {
 			return []jen.Code{jen.List(jen.Id("_"), jen.Id(err)).Op(":=").Add(do(oneLine)), jen.Return(jen.Id(err))}
 		}
 	}
 	oneLine := f.fits(body(true)[0], 1)
-	f.add(comment(f.wrapperDoc(h)+passedOnDoc(passedOn)).Line(),
+	doc := f.wrapperDoc(h) + passedOnDoc(passedOn)
+	if h.Bare {
+		doc = f.transitionDoc(g, h)
+	} else if h.Transition != nil {
+		doc += " " + f.transitionDoc(g, h)
+	}
+	f.add(comment(doc).Line(),
 		f.signature(jen.Id(recv).Op("*").Id(g.Name), h.Method, params, f.results(h)).Block(body(oneLine)...))
 }
 
@@ -79,6 +92,9 @@ func (f *file) wrapperDoc(h *model.Handler) string {
 	}
 	text := fmt.Sprintf("%s runs %s once for each %s%s.",
 		h.Method, link(strings.Split(h.Source, ".")...), keyDoc(h.Key), within)
+	if h.NoBody {
+		text = fmt.Sprintf("%s takes effect once for each %s%s.", h.Method, keyDoc(h.Key), within)
+	}
 	mismatch := fmt.Sprintf("with another %s is [%s.ErrPayloadMismatch].",
 		labels(h.Fingerprint, ", ", " or "), f.importName(idemPath, "idem"))
 	switch {
@@ -127,6 +143,16 @@ func (f *file) leaseDoc(h *model.Handler) string {
 // partOf says that a parameter takes part in the key or the fingerprint.
 func partOf(h *model.Handler, param int) bool {
 	return slices.ContainsFunc(slices.Concat(h.Key, h.Fingerprint), func(p model.Part) bool { return p.Param == param })
+}
+
+// inTransition says that a parameter gives a transition a value.
+func inTransition(h *model.Handler, param int) bool {
+	t := h.Transition
+	if t == nil {
+		return false
+	}
+	uses := func(v model.ColumnValue) bool { return v.Part.Param == param }
+	return slices.ContainsFunc(t.Row, uses) || slices.ContainsFunc(t.Set, uses) || t.Expect != nil && uses(*t.Expect)
 }
 
 // passedOnDoc says of further parameters that a repeat is recognised whatever they are.
@@ -181,6 +207,10 @@ func (f *file) accessor(g *model.Group, h *model.Handler) {
 		name, h.Method, f.importName(idemPath, "idem"))
 	if h.Lease > 0 {
 		doc = fmt.Sprintf("%s returns the lease that %s calls: for its Key, or to hand to code that takes an [*%s.Lease].",
+			name, h.Method, f.importName(idemPath, "idem"))
+	}
+	if h.Bare {
+		doc = fmt.Sprintf("%s returns the transition that %s calls: for a caller's own transaction, or to hand to code that takes an [*%s.Transition].",
 			name, h.Method, f.importName(idemPath, "idem"))
 	}
 	build := func(oneLine bool) *jen.Statement {

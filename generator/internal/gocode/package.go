@@ -38,13 +38,14 @@ type file struct {
 	imports *names.Imports
 	wanted  map[string]string // path to package name of all that is imported
 	local   locals
-	draft   bool // nobody reads it: lines may be of any length
+	taken   []string // names that no variable of a generated function may hide
+	draft   bool     // nobody reads it: lines may be of any length
 	decls   []jen.Code
 }
 
 // locals are the names of parameters and variables of the generated functions that do not take the user's names.
 type locals struct {
-	wrapped, guard, db, opts, ctx, tx, event, args, key, fingerprint, value string
+	wrapped, guard, db, opts, ctx, tx, event, args, key, fingerprint, value, row, err string
 }
 
 func newFile(p *model.Package, imports map[string]string) *file {
@@ -64,7 +65,13 @@ func newFile(p *model.Package, imports map[string]string) *file {
 		opts: scope.Unique("opts"), ctx: scope.Unique("ctx"), tx: scope.Unique("tx"),
 		event: scope.Unique("e", "event"), args: scope.Unique("a", "args"), key: scope.Unique("k", "key"),
 		fingerprint: scope.Unique("f", "fp"), value: scope.Unique("v", "value"),
+		row: scope.Unique("row", "found"), err: scope.Unique("err"),
 	}
+	f.taken = append(declared, p.Types.Scope().Names()...)
+	for path, name := range imports {
+		f.taken = append(f.taken, f.imports.Name(path, name))
+	}
+	f.taken = append(f.taken, f.local.db, f.local.ctx, f.local.event, f.local.args, f.local.row, f.local.err)
 	return f
 }
 
@@ -74,7 +81,12 @@ func declaredNames(p *model.Package) []string {
 	for _, g := range p.Groups {
 		out = append(out, g.Name, g.Constructor)
 		for _, h := range g.Handlers {
-			out = append(out, names.Spec(typeName(g), h.Method))
+			if !h.Bare {
+				out = append(out, names.Spec(typeName(g), h.Method))
+			}
+			if h.Transition != nil {
+				out = append(out, names.Transition(typeName(g), h.Method))
+			}
 			if h.Args != "" {
 				out = append(out, h.Args)
 			}
@@ -171,10 +183,13 @@ func (f *file) resultType(h *model.Handler) *jen.Statement {
 	return f.typ(h.Result)
 }
 
-// handlerType is *idem.Handler[Tx, E, R], or *idem.Lease[E, R].
+// handlerType is *idem.Handler[Tx, E, R], *idem.Lease[E, R], or *idem.Transition[Tx, E].
 func (f *file) handlerType(h *model.Handler, oneLine bool) *jen.Statement {
 	if h.Lease > 0 {
 		return jen.Op("*").Add(f.idem("Lease")).Add(list("[", "]", oneLine, f.eventType(h), f.resultType(h)))
+	}
+	if h.Bare {
+		return jen.Op("*").Add(f.idem("Transition")).Add(list("[", "]", oneLine, f.txType(), f.eventType(h)))
 	}
 	return jen.Op("*").Add(f.idem("Handler")).Add(list("[", "]", oneLine, f.txType(), f.eventType(h), f.resultType(h)))
 }
@@ -223,7 +238,7 @@ func (f *file) check(g *model.Group) error {
 		if (h.Payload >= 0) == (h.Args != "") || h.Payload >= len(h.Params) {
 			return bug("handler %s has no payload", h.Name)
 		}
-		if len(h.Key) == 0 {
+		if len(h.Key) == 0 && !h.Bare {
 			return bug("handler %s has no key", h.Name)
 		}
 		for _, p := range slices.Concat(h.Key, h.Fingerprint) {

@@ -43,7 +43,12 @@ func (f *file) group(g *model.Group) {
 
 // implements says that a decorator implements the interface that it decorates: no method has lost a transaction.
 func implements(g *model.Group) bool {
-	return g.Kind == model.Interface && !slices.ContainsFunc(g.Handlers, func(h *model.Handler) bool { return h.Lease == 0 })
+	return g.Kind == model.Interface && !slices.ContainsFunc(g.Handlers, func(h *model.Handler) bool { return h.Lease == 0 && !h.NoBody })
+}
+
+// wraps says that a group has something to call: not where all of its methods are transitions without code of the user's.
+func wraps(g *model.Group) bool {
+	return g.Type != nil && (len(g.Forwards) > 0 || slices.ContainsFunc(g.Handlers, func(h *model.Handler) bool { return !h.NoBody }))
 }
 
 // once is the promise as exactly as a sentence can have it: a run that failed has left nothing, and is not the one.
@@ -51,12 +56,18 @@ const once = "commits once per business key. What a failed run did is rolled bac
 
 func groupDoc(g *model.Group) string {
 	each := "each handler " + once
-	if slices.ContainsFunc(g.Handlers, func(h *model.Handler) bool { return h.Lease > 0 }) {
+	bare := func(h *model.Handler) bool { return h.Bare }
+	switch {
+	case !slices.ContainsFunc(g.Handlers, func(h *model.Handler) bool { return !h.Bare }):
+		each = "each transition moves a row once."
+	case slices.ContainsFunc(g.Handlers, bare):
+		each = "each handler is guarded by its business key, or by the state of the row that it moves."
+	case slices.ContainsFunc(g.Handlers, func(h *model.Handler) bool { return h.Lease > 0 }):
 		each = "each handler is guarded by its business key."
 	}
 	switch g.Kind {
 	case model.Functions:
-		return g.Name + " has the package's handlers made safe to call again: " + strings.Replace(each, "each handler", "each", 1)
+		return g.Name + " has the package's handlers made safe to call again: " + strings.Replace(strings.Replace(each, "each handler", "each", 1), "each transition", "each", 1)
 	case model.Interface:
 		text := fmt.Sprintf("%s is %s made safe to call again: %s", g.Name, link(typeName(g)), each)
 		if len(g.Forwards) > 0 {
@@ -106,8 +117,12 @@ func (f *file) constructor(g *model.Group) {
 	newGuard, db := f.driver()
 	var params []jen.Code
 	doc := fmt.Sprintf("%s guards the package's handlers by the keys in %s.", g.Constructor, l.db)
-	if g.Type != nil {
+	if g.Type != nil && !wraps(g) {
+		doc = fmt.Sprintf("%s makes a %s on the tables in %s.", g.Constructor, typeName(g), l.db)
+	} else if g.Type != nil {
 		doc = fmt.Sprintf("%s guards %s by the keys in %s.", g.Constructor, l.wrapped, l.db)
+	}
+	if wraps(g) {
 		wrapped := f.typ(g.Type)
 		if g.Pointer {
 			wrapped = jen.Op("*").Add(wrapped)
@@ -164,15 +179,29 @@ func (f *file) newHandler(g *model.Group, h *model.Handler) *jen.Statement {
 	spec := jen.Id(names.Spec(typeName(g), h.Method))
 	build := func(layout int) *jen.Statement {
 		run := f.run(g, h)
-		if layout == 1 {
+		keyed := h.Transition != nil && !h.Bare
+		if layout == 1 && !keyed {
 			run = jen.Line().Add(run).Op(",").Line()
 		}
 		newHandler, noResult := "NewHandler", "NoResult"
-		if h.Lease > 0 {
+		switch {
+		case h.Lease > 0:
 			newHandler, noResult = "NewLease", "NoLeaseResult"
+		case h.Bare:
+			newHandler, spec = "NewTransition", jen.Id(names.Transition(typeName(g), h.Method))
 		}
-		if h.Result == nil {
+		if h.Result == nil && !h.Bare && !h.NoBody {
 			run = f.idem(noResult).Add(list("(", ")", layout != 2, run))
+		}
+		if keyed {
+			with := f.idem("WithTransition")
+			if h.NoBody { // nothing tells the type of the transaction, nor that there is no result
+				with = with.Types(f.txType(), f.dbType(), f.eventType(h), jen.Struct())
+			}
+			run = with.Add(list("(", ")", layout != 2, jen.Id(names.Transition(typeName(g), h.Method)), run))
+			if layout == 1 {
+				run = jen.Line().Add(run).Op(",").Line()
+			}
 		}
 		return f.idem(newHandler).Add(list("(", ")", layout != 2, jen.Id(f.local.guard), spec, run))
 	}
@@ -188,6 +217,9 @@ func (f *file) newHandler(g *model.Group, h *model.Handler) *jen.Statement {
 // run is the handler's function as the runtime calls it: itself where its parameters are the runtime's, else a closure.
 func (f *file) run(g *model.Group, h *model.Handler) *jen.Statement {
 	l := f.local
+	if h.NoBody {
+		return jen.Nil()
+	}
 	callee := jen.Id(h.Method)
 	if g.Type != nil {
 		callee = jen.Id(l.wrapped).Dot(h.Method)

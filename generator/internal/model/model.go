@@ -33,7 +33,8 @@ type Package struct {
 	Store  *Store
 	// Constraint is the build constraint that the generated file carries, as in "integration && linux"; empty for none.
 	Constraint string
-	Groups     []*Group // in order of their first handler's position
+	Groups     []*Group   // in order of their first handler's position
+	Machines   []*Machine // in order of their first directive's position
 	// RuntimeMissing says that the module does not require the runtime yet.
 	RuntimeMissing bool
 }
@@ -58,6 +59,34 @@ type Store struct {
 	Table      string // the table's name, unquoted
 	// Pos is where the first package that uses it says so: for diagnostics about the store as a whole.
 	Pos token.Position
+	// UserSchema is the files of the user's own schema, which the statements of transitions are compiled against: where
+	// there are any, and else none.
+	UserSchema []SchemaFile
+	// UserPaths are the files and folders that they come from, absolute.
+	UserPaths []string
+	// OwnTable says that the user's schema has the table of keys, so that the store's own file would make it twice.
+	OwnTable bool
+	// Transitions are the packages with transitions whose statements are kept here, by name.
+	Transitions []*QueryFile
+	// Gone are files of statements whose package has none any more, absolute.
+	Gone []string
+}
+
+// SchemaFile is one file of a user's schema.
+type SchemaFile struct {
+	Path string // absolute
+	Text []byte
+}
+
+// QueryFile is the statements of one package's transitions.
+type QueryFile struct {
+	Name    string // of the file: "orders.sql"
+	Package string // import path
+	// Text is the file as it stands, of a package that this run does not write anew; else nil, and Transitions says it.
+	Text        []byte
+	Transitions []*Transition
+	// Tables is a digest of the definitions of the tables that they are about, by which a change of those is noticed.
+	Tables string
 }
 
 // GroupKind says what the handlers of a group are declared on.
@@ -113,7 +142,14 @@ type Handler struct {
 	LeaseAs string // as the user wrote it
 	Park    bool   // expired=park
 
-	Key         []Part // never empty
+	// Transition is the change of state that decides whether the handler runs; nil for none.
+	Transition *Transition
+	// Bare says that there is only a Transition: no key is stored, and there are no window and no key.
+	Bare bool
+	// NoBody says that there is nothing to run beside the transition: the handler is a method of an interface.
+	NoBody bool
+
+	Key         []Part // empty only where Bare is set
 	Shape       string // "TenantID:string/OrderID:uuid"
 	KeyVersion  int    // 1
 	Fingerprint []Part // may be empty

@@ -35,6 +35,11 @@ func Accessor(method string) string { return method + "Handler" }
 // Spec is the variable that specifies a handler: "specServicePlaceOrder". For a package's functions typeName is empty.
 func Spec(typeName, method string) string { return "spec" + title(typeName) + title(method) }
 
+// Transition is the variable that specifies a handler's change of state: "transitionServiceConfirmOrder".
+func Transition(typeName, method string) string {
+	return "transition" + title(typeName) + title(method)
+}
+
 // ArgsStruct is the generated struct of a handler with several parameters: "PlaceOrderArgs", or with a typeName
 // "ServicePlaceOrderArgs". It is exported where its wrapper and its method both are: nobody else can come by one.
 func ArgsStruct(typeName, method string, exported bool) string {

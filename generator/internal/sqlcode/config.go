@@ -3,6 +3,7 @@ package sqlcode
 import (
 	"fmt"
 	"path"
+	"path/filepath"
 	"strings"
 
 	"github.com/idemgen/idemgen/generator/internal/header"
@@ -14,6 +15,8 @@ type Block struct {
 	Store *model.Store
 	Files *Files
 	Dir   string // where its files are, relative to the sqlc.yaml and with slashes; empty for beside it
+	// UserSchema is where the user's schema is, files and folders in their order, relative to the sqlc.yaml and with slashes.
+	UserSchema []string
 }
 
 // Config renders the sqlc.yaml of the blocks. The options are those that store_gen.go relies on: a method for each
@@ -23,7 +26,7 @@ func Config(blocks ...Block) string {
 	b.WriteString(header.YAML + "\nversion: \"2\"\nsql:\n")
 	for _, block := range blocks {
 		fmt.Fprintf(&b, "  - engine: %s\n", block.Store.Engine)
-		fmt.Fprintf(&b, "    schema: %q\n", path.Join(block.Dir, block.Files.Schema.Name))
+		writeSchema(&b, block)
 		b.WriteString("    queries:\n")
 		for _, q := range block.Files.Queries {
 			fmt.Fprintf(&b, "      - %q\n", path.Join(block.Dir, q.Name))
@@ -45,6 +48,35 @@ func Config(blocks ...Block) string {
 		}
 	}
 	return b.String()
+}
+
+// writeSchema names the table of keys, unless the user's schema has it, and the user's schema.
+func writeSchema(b *strings.Builder, block Block) {
+	own := path.Join(block.Dir, block.Files.Schema.Name)
+	if len(block.UserSchema) == 0 {
+		fmt.Fprintf(b, "    schema: %q\n", own)
+		return
+	}
+	b.WriteString("    schema:\n")
+	if !block.Store.OwnTable {
+		fmt.Fprintf(b, "      - %q\n", own)
+	}
+	for _, file := range block.UserSchema {
+		fmt.Fprintf(b, "      - %q\n", file)
+	}
+}
+
+// besides are the paths of a user's schema relative to a store's folder.
+func besides(s *model.Store, paths []string) []string {
+	var out []string
+	for _, path := range paths {
+		rel, err := filepath.Rel(s.Dir, path)
+		if err != nil {
+			rel = path // on another drive
+		}
+		out = append(out, filepath.ToSlash(rel))
+	}
+	return out
 }
 
 // nullableBlob has sqlc make bytes of a nullable LONGBLOB. By itself it makes a sql.NullString, which reaches the server as a

@@ -30,8 +30,10 @@ type File struct {
 // Files are everything that a store's folder holds for sqlc.
 type Files struct {
 	Schema  File
-	Queries []File // keys.sql; in time also one file for each package with transitions
-	Config  File   // sqlc.yaml
+	Queries []File // keys.sql, and one file for each package with transitions
+	// UserSchema is the files that the statements of transitions are compiled against besides, where they are.
+	UserSchema []model.SchemaFile
+	Config     File // sqlc.yaml
 }
 
 // All returns the files in order of their names.
@@ -51,7 +53,21 @@ func Render(s *model.Store) (*Files, error) {
 		return nil, err
 	}
 	f.Queries = []File{keys}
-	f.Config = File{ConfigFile, []byte(Config(Block{Store: s, Files: f}))}
+	for _, t := range s.Transitions {
+		file, err := transitions(s, t)
+		if err != nil {
+			return nil, err
+		}
+		f.Queries = append(f.Queries, file)
+	}
+	if len(s.Transitions) > 0 {
+		f.UserSchema = s.UserSchema
+	}
+	block := Block{Store: s, Files: f}
+	if len(f.UserSchema) > 0 {
+		block.UserSchema = besides(s, s.UserPaths)
+	}
+	f.Config = File{ConfigFile, []byte(Config(block))}
 	return f, nil
 }
 

@@ -83,7 +83,7 @@ func TestConfigIsYAML(t *testing.T) {
 		Version string
 		SQL     []block
 	}
-	require.NoError(t, yaml.Unmarshal([]byte(Config(Block{a, fa, "one"}, Block{b, fb, ""})), &got))
+	require.NoError(t, yaml.Unmarshal([]byte(Config(Block{Store: a, Files: fa, Dir: "one"}, Block{Store: b, Files: fb})), &got))
 	assert.Equal(t, "2", got.Version)
 	require.Len(t, got.SQL, 2)
 	assert.Equal(t, "postgresql", got.SQL[0].Engine)

@@ -1,6 +1,7 @@
 package sqlcrun
 
 import (
+	"go/token"
 	"regexp"
 	"strconv"
 	"strings"
@@ -12,6 +13,7 @@ import (
 const (
 	CodeRefused diag.Code = "IDEM450" // sqlc does not accept the SQL of a store
 	CodeFailed  diag.Code = "IDEM451" // sqlc failed and named no file
+	CodeSchema  diag.Code = "IDEM452" // sqlc does not accept the user's schema
 )
 
 const issues = "https://github.com/idemgen/idemgen/issues"
@@ -19,11 +21,40 @@ const issues = "https://github.com/idemgen/idemgen/issues"
 // located matches sqlc's "store0/keys.sql:12:3: cause".
 var located = regexp.MustCompile(`^store(\d+)[/\\]([^:]+):(\d+):\d+: (.+)$`)
 
+// inSchema matches sqlc's "schema0-1/001_orders.sql:12:3: cause".
+var inSchema = regexp.MustCompile(`^schema(\d+)-(\d+)[/\\][^:]+:(\d+):(\d+): (.+)$`)
+
+// reportSchema reports what sqlc refuses of a user's schema, where it stands.
+func reportSchema(line string, jobs []Job, diags *diag.List) bool {
+	m := inSchema.FindStringSubmatch(line)
+	if m == nil {
+		return false
+	}
+	var n [4]int
+	for i := range n {
+		var err error
+		if n[i], err = strconv.Atoi(m[i+1]); err != nil {
+			return false
+		}
+	}
+	if n[0] >= len(jobs) || n[1] >= len(jobs[n[0]].Files.UserSchema) {
+		return false
+	}
+	diags.Add(token.Position{Filename: jobs[n[0]].Files.UserSchema[n[1]].Path, Line: n[2], Column: n[3]}, CodeSchema,
+		"sqlc compiles transitions against this schema; if the database takes it as it is, name the files that sqlc can read alone with schema=",
+		"sqlc refuses the schema: %s", m[5])
+	return true
+}
+
 // report turns what sqlc wrote into diagnostics: one for each place that it names, at what asked for the store; or one
 // with all of its text, where it names none.
 func report(complaints string, jobs []Job, diags *diag.List) {
 	found := false
 	for line := range strings.Lines(complaints) {
+		if reportSchema(strings.TrimSpace(line), jobs, diags) {
+			found = true
+			continue
+		}
 		m := located.FindStringSubmatch(strings.TrimSpace(line))
 		if m == nil {
 			continue

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -89,14 +90,54 @@ func stage(dir string, jobs []Job) (config string, err error) {
 				return "", err
 			}
 		}
-		blocks = append(blocks, sqlcode.Block{Store: job.Store, Files: job.Files, Dir: folder(i)})
+		schema, err := stageSchema(dir, i, job.Files.UserSchema)
+		if err != nil {
+			return "", err
+		}
+		blocks = append(blocks, sqlcode.Block{Store: job.Store, Files: job.Files, Dir: folder(i), UserSchema: schema})
 	}
 	config = filepath.Join(dir, sqlcode.ConfigFile)
 	return config, os.WriteFile(config, []byte(sqlcode.Config(blocks...)), 0o644)
 }
 
-// withoutHeader empties the first line, which sqlc would take for the first query's documentation. The lines keep
-// their numbers.
+// stageSchema writes copies of a user's schema, each in a folder of its own, because sqlc knows them by their names and reads
+// nothing from outside of its configuration's folder. It returns their paths relative to dir.
+func stageSchema(dir string, job int, files []model.SchemaFile) ([]string, error) {
+	var out []string
+	for n, f := range files {
+		name := path.Join(userFolder(job, n), filepath.Base(f.Path))
+		if err := os.MkdirAll(filepath.Join(dir, filepath.Dir(filepath.FromSlash(name))), 0o755); err != nil {
+			return nil, err
+		}
+		if err := os.WriteFile(filepath.Join(dir, filepath.FromSlash(name)), f.Text, 0o644); err != nil {
+			return nil, err
+		}
+		out = append(out, name)
+	}
+	return out, nil
+}
+
+// userFolder is the name of the staging folder of one file of a user's schema. A sqlc complaint starts with it.
+func userFolder(job, n int) string { return fmt.Sprintf("schema%d-%d", job, n) }
+
+// withoutHeader empties the comments that a file begins with, up to the first query's name: sqlc would take them for that
+// query's documentation. The lines keep their numbers.
 func withoutHeader(data []byte) []byte {
-	return []byte(strings.TrimPrefix(string(data), header.SQL))
+	text := string(data)
+	head := len(text)
+	if i := strings.Index(text, "\n-- name:"); i >= 0 {
+		head = i
+	} else if !strings.HasPrefix(text, header.SQL) {
+		return data
+	}
+	var b strings.Builder
+	for line := range strings.Lines(text[:head]) {
+		switch {
+		case !strings.HasPrefix(line, "--"):
+			b.WriteString(line)
+		case strings.HasSuffix(line, "\n"):
+			b.WriteString("\n")
+		}
+	}
+	return []byte(b.String() + text[head:])
 }

@@ -21,6 +21,8 @@ type Waiting struct {
 type Engine interface {
 	// Claim runs a claim or a take-over in tx, where it waits for a rival at most for the time given.
 	Claim(ctx context.Context, tx *sql.Tx, w Waiting) (int64, error)
+	// Update runs the UPDATE of a transition in tx, which waits in the same way.
+	Update(ctx context.Context, tx *sql.Tx, w Waiting) (int64, error)
 	// NoPoint reports whether the release of a savepoint was answered with there being none.
 	NoPoint(err error) bool
 	// Aborted reports whether a statement was refused because an earlier error has aborted its transaction.

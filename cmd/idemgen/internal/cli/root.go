@@ -28,7 +28,7 @@ func (a *app) rootCommand() *cobra.Command {
 	}
 	a.packageFlags(root)
 	a.testsFlag(root)
-	root.AddCommand(a.generateCommand(), a.checkCommand(), a.listCommand(), a.versionCommand())
+	root.AddCommand(a.generateCommand(), a.checkCommand(), a.listCommand(), a.graphCommand(), a.versionCommand())
 	root.SetHelpCommand(a.helpCommand())
 	root.SetHelpFunc(a.printHelp)
 	root.SetFlagErrorFunc(flagError)

@@ -40,6 +40,7 @@ type app struct {
 	tags           string
 	tests          bool
 	json           bool
+	dot            bool
 }
 
 // exitCode prints what is left to say about err and turns it into an exit code.

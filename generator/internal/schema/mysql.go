@@ -1,0 +1,325 @@
+package schema
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pingcap/tidb/pkg/parser"
+	"github.com/pingcap/tidb/pkg/parser/ast"
+	"github.com/pingcap/tidb/pkg/parser/mysql"
+	_ "github.com/pingcap/tidb/pkg/parser/test_driver" // the values of the tree
+	"github.com/pingcap/tidb/pkg/parser/types"
+
+	"github.com/idemgen/idemgen/generator/internal/model"
+)
+
+// myReader executes the DDL of MySQL and MariaDB, as far as tables and keys are concerned.
+type myReader struct {
+	tables []*myTable
+}
+
+// myTable is a table on its way: its keys and conditions have names, by which later statements drop them.
+type myTable struct {
+	*Table
+	constraints []*myConstraint
+}
+
+// myConstraint is a unique key, or a condition on one column.
+type myConstraint struct {
+	name    string
+	columns []*Column
+	check   *check
+}
+
+// primaryName is the name of every primary key.
+const primaryName = "PRIMARY"
+
+func readMySQL(files []model.SchemaFile) (*Schema, error) {
+	r := &myReader{}
+	for _, f := range files {
+		// A parser keeps its options from one text to the next.
+		nodes, _, err := parser.New().Parse(statements(f.Text), "", "")
+		if err != nil {
+			return nil, &Error{Path: f.Path, Line: myLine(err), Err: errors.New(strings.Join(strings.Fields(err.Error()), " "))}
+		}
+		for _, n := range nodes {
+			r.statement(n)
+		}
+	}
+	out := &Schema{fold: true}
+	for _, t := range r.tables {
+		for _, k := range t.constraints {
+			if k.check != nil {
+				k.columns[0].checks = append(k.columns[0].checks, *k.check)
+			} else {
+				t.Keys = append(t.Keys, columnNames(k.columns))
+			}
+		}
+		out.tables = append(out.tables, t.Table)
+	}
+	return out, nil
+}
+
+// lineOf matches where the parser says that a fault is.
+var lineOf = regexp.MustCompile(`^line (\d+) column \d+`)
+
+// myLine is the line of a parser's error; 0 where it does not say.
+func myLine(err error) int {
+	m := lineOf.FindStringSubmatch(err.Error())
+	if m == nil {
+		return 0
+	}
+	n, err := strconv.Atoi(m[1])
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+func (r *myReader) table(n *ast.TableName) *myTable {
+	i := slices.IndexFunc(r.tables, func(t *myTable) bool {
+		return strings.EqualFold(t.Name, n.Name.O) && strings.EqualFold(t.Schema, n.Schema.O)
+	})
+	if i < 0 {
+		return nil
+	}
+	return r.tables[i]
+}
+
+func (r *myReader) add(n *ast.TableName, kind Kind) *myTable {
+	t := &myTable{Table: &Table{Schema: n.Schema.O, Name: n.Name.O, Kind: kind}}
+	r.tables = append(r.tables, t)
+	return t
+}
+
+func (r *myReader) remove(n *ast.TableName) {
+	t := r.table(n)
+	r.tables = slices.DeleteFunc(r.tables, func(o *myTable) bool { return o == t })
+}
+
+func (r *myReader) statement(n ast.StmtNode) {
+	switch n := n.(type) {
+	case *ast.CreateTableStmt:
+		r.create(n)
+	case *ast.CreateViewStmt:
+		if r.table(n.ViewName) == nil {
+			r.add(n.ViewName, View)
+		}
+	case *ast.CreateIndexStmt:
+		if t := r.table(n.Table); t != nil && n.KeyType == ast.IndexKeyTypeUnique {
+			t.key(n.IndexName, n.IndexPartSpecifications)
+		}
+	case *ast.DropIndexStmt:
+		if t := r.table(n.Table); t != nil {
+			t.dropKey(n.IndexName)
+		}
+	case *ast.DropTableStmt:
+		for _, name := range n.Tables {
+			r.remove(name)
+		}
+	case *ast.RenameTableStmt:
+		for _, to := range n.TableToTables {
+			if t := r.table(to.OldTable); t != nil {
+				t.Name, t.Schema = to.NewTable.Name.O, to.NewTable.Schema.O
+			}
+		}
+	case *ast.AlterTableStmt:
+		if t := r.table(n.Table); t != nil {
+			for _, s := range n.Specs {
+				t.alter(s)
+			}
+		}
+	}
+}
+
+func (r *myReader) create(n *ast.CreateTableStmt) {
+	if r.table(n.Table) != nil {
+		return // IF NOT EXISTS
+	}
+	t := r.add(n.Table, Base)
+	if n.Select != nil {
+		t.Kind = Unreadable
+	}
+	if n.ReferTable != nil {
+		from := r.table(n.ReferTable)
+		if from == nil {
+			t.Kind = Unreadable
+			return
+		}
+		t.like(from)
+	}
+	for _, c := range n.Cols {
+		t.column(c)
+	}
+	for _, c := range n.Constraints {
+		t.constraint(c)
+	}
+}
+
+// like copies another table's columns, keys and conditions.
+func (t *myTable) like(from *myTable) {
+	of := map[*Column]*Column{}
+	for _, c := range from.Columns {
+		n := *c
+		of[c] = &n
+		t.Columns = append(t.Columns, &n)
+	}
+	for _, k := range from.constraints {
+		n := &myConstraint{name: k.name, check: k.check}
+		for _, c := range k.columns {
+			n.columns = append(n.columns, of[c])
+		}
+		t.constraints = append(t.constraints, n)
+	}
+}
+
+// column adds a column.
+func (t *myTable) column(d *ast.ColumnDef) {
+	c := &Column{Name: d.Name.Name.O}
+	t.Columns = append(t.Columns, c)
+	t.define(c, d)
+}
+
+// define gives a column its type and its constraints.
+func (t *myTable) define(c *Column, d *ast.ColumnDef) {
+	*c = Column{Name: d.Name.Name.O, Type: strings.ToLower(d.Tp.CompactStr())}
+	c.Class, c.Size = myClass(d.Tp)
+	if c.Class == Enum {
+		c.Type, c.Labels = "the enum", d.Tp.GetElems()
+	}
+	for _, o := range d.Options {
+		switch o.Tp {
+		case ast.ColumnOptionNotNull:
+			c.NotNull = true
+		case ast.ColumnOptionPrimaryKey:
+			c.NotNull = true
+			t.constraints = append(t.constraints, &myConstraint{name: primaryName, columns: []*Column{c}})
+		case ast.ColumnOptionUniqKey:
+			t.constraints = append(t.constraints, &myConstraint{name: t.free(c.Name), columns: []*Column{c}})
+		case ast.ColumnOptionGenerated:
+			c.Generated = true
+		case ast.ColumnOptionCheck:
+			if o.Enforced {
+				t.check(o.ConstraintName, o.Expr)
+			}
+		}
+	}
+}
+
+// myClass is a type's class, and its size in characters.
+func myClass(tp *types.FieldType) (Class, int) {
+	switch tp.GetType() {
+	case mysql.TypeEnum:
+		return Enum, 0
+	case mysql.TypeVarchar, mysql.TypeVarString, mysql.TypeString:
+		if tp.GetCharset() == "binary" {
+			return Other, 0
+		}
+		return Text, max(tp.GetFlen(), 0)
+	case mysql.TypeTinyBlob, mysql.TypeBlob, mysql.TypeMediumBlob, mysql.TypeLongBlob:
+		if tp.GetCharset() == "binary" || mysql.HasBinaryFlag(tp.GetFlag()) {
+			return Other, 0
+		}
+		return Text, 0
+	case mysql.TypeTiny, mysql.TypeShort, mysql.TypeInt24, mysql.TypeLong, mysql.TypeLonglong:
+		return Integer, 0
+	}
+	return Other, 0
+}
+
+func (t *myTable) constraint(n *ast.Constraint) {
+	switch n.Tp {
+	case ast.ConstraintPrimaryKey:
+		t.key(primaryName, n.Keys)
+	case ast.ConstraintUniq, ast.ConstraintUniqKey, ast.ConstraintUniqIndex:
+		t.key(n.Name, n.Keys)
+	case ast.ConstraintCheck:
+		if n.Enforced {
+			t.check(n.Name, n.Expr)
+		}
+	}
+}
+
+// key adds a unique key. One of the beginnings of columns holds for the whole columns too.
+func (t *myTable) key(name string, parts []*ast.IndexPartSpecification) {
+	k := &myConstraint{name: name}
+	for _, p := range parts {
+		if p.Column == nil {
+			return // an expression
+		}
+		c := t.Column(p.Column.Name.O, true)
+		if c == nil {
+			return
+		}
+		c.NotNull = c.NotNull || name == primaryName
+		k.columns = append(k.columns, c)
+	}
+	if k.name == "" && len(k.columns) > 0 {
+		k.name = t.free(k.columns[0].Name)
+	}
+	t.constraints = append(t.constraints, k)
+}
+
+// free is a key's default name, with a number where it is taken.
+func (t *myTable) free(name string) string {
+	for n, i := name, 2; ; i++ {
+		if !slices.ContainsFunc(t.constraints, func(c *myConstraint) bool { return strings.EqualFold(c.name, n) }) {
+			return n
+		}
+		n = fmt.Sprintf("%s_%d", name, i)
+	}
+}
+
+func (t *myTable) dropKey(name string) {
+	t.constraints = slices.DeleteFunc(t.constraints, func(k *myConstraint) bool { return k.check == nil && strings.EqualFold(k.name, name) })
+}
+
+// alter executes one part of ALTER TABLE.
+func (t *myTable) alter(s *ast.AlterTableSpec) {
+	switch s.Tp {
+	case ast.AlterTableAddColumns:
+		for _, c := range s.NewColumns {
+			if t.Column(c.Name.Name.O, true) == nil {
+				t.column(c)
+			}
+		}
+	case ast.AlterTableDropColumn:
+		c := t.Column(s.OldColumnName.Name.O, true)
+		t.Columns = slices.DeleteFunc(t.Columns, func(o *Column) bool { return o == c })
+		t.constraints = slices.DeleteFunc(t.constraints, func(k *myConstraint) bool { return c != nil && slices.Contains(k.columns, c) })
+	case ast.AlterTableModifyColumn, ast.AlterTableChangeColumn:
+		name := s.NewColumns[0].Name.Name.O
+		if s.OldColumnName != nil {
+			name = s.OldColumnName.Name.O
+		}
+		if c := t.Column(name, true); c != nil {
+			primary := slices.ContainsFunc(t.constraints, func(k *myConstraint) bool { return k.name == primaryName && slices.Contains(k.columns, c) })
+			t.define(c, s.NewColumns[0])
+			c.NotNull = c.NotNull || primary
+		}
+	case ast.AlterTableRenameColumn:
+		if c := t.Column(s.OldColumnName.Name.O, true); c != nil {
+			c.Name = s.NewColumnName.Name.O
+		}
+	case ast.AlterTableAddConstraint:
+		t.constraint(s.Constraint)
+	case ast.AlterTableDropPrimaryKey:
+		t.dropKey(primaryName)
+	case ast.AlterTableDropIndex:
+		t.dropKey(s.Name)
+	case ast.AlterTableRenameIndex:
+		for _, k := range t.constraints {
+			if strings.EqualFold(k.name, s.FromKey.O) {
+				k.name = s.ToKey.O
+			}
+		}
+	case ast.AlterTableDropCheck:
+		t.constraints = slices.DeleteFunc(t.constraints, func(k *myConstraint) bool { return k.check != nil && strings.EqualFold(k.name, s.Constraint.Name) })
+	case ast.AlterTableRenameTable:
+		t.Name, t.Schema = s.NewTable.Name.O, s.NewTable.Schema.O
+	}
+}

@@ -1,0 +1,119 @@
+package schema
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/ncruces/go-sqlite3"
+	_ "github.com/ncruces/go-sqlite3/embed" // SQLite itself
+
+	"github.com/idemgen/idemgen/generator/internal/model"
+)
+
+// readSQLite has SQLite execute the files in memory, and asks what has come of it.
+func readSQLite(files []model.SchemaFile) (_ *Schema, err error) {
+	db, err := sqlite3.Open(":memory:")
+	if err != nil {
+		return nil, fmt.Errorf("SQLite in memory: %w", err)
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	for _, f := range files {
+		if err := db.Exec(statements(f.Text)); err != nil {
+			return nil, &Error{Path: f.Path, Err: errors.New(strings.TrimPrefix(firstLine(err), "sqlite3: "))}
+		}
+	}
+	out := &Schema{fold: true, home: "main"}
+	err = query(db, "SELECT name, type FROM pragma_table_list WHERE schema = 'main' AND type IN ('table', 'view', 'virtual') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name",
+		func(s *sqlite3.Stmt) {
+			kind := map[string]Kind{"table": Base, "view": View, "virtual": Foreign}[s.ColumnText(1)]
+			out.tables = append(out.tables, &Table{Name: s.ColumnText(0), Kind: kind})
+		})
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range out.tables {
+		if t.Kind != Base {
+			continue
+		}
+		if err := errors.Join(sqliteColumns(db, t), sqliteKeys(db, t), sqliteChecks(db, t)); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// firstLine is an error's text up to the statement that it quotes.
+func firstLine(err error) string {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return line
+}
+
+// query calls row for each row of a query.
+func query(db *sqlite3.Conn, sql string, row func(*sqlite3.Stmt), args ...string) (err error) {
+	s, _, err := db.Prepare(sql)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	for i, a := range args {
+		if err := s.BindText(i+1, a); err != nil {
+			return err
+		}
+	}
+	for s.Step() {
+		row(s)
+	}
+	return s.Err()
+}
+
+func sqliteColumns(db *sqlite3.Conn, t *Table) error {
+	var primary []string
+	err := query(db, `SELECT name, type, "notnull", hidden, pk FROM pragma_table_xinfo(?) WHERE hidden <> 1 ORDER BY cid`, func(s *sqlite3.Stmt) {
+		c := &Column{
+			Name: s.ColumnText(0), Type: strings.ToLower(s.ColumnText(1)), NotNull: s.ColumnBool(2),
+			Generated: s.ColumnInt(3) >= 2,
+		}
+		c.Class = affinity(c.Type)
+		if s.ColumnInt(4) > 0 {
+			primary = append(primary, c.Name)
+		}
+		t.Columns = append(t.Columns, c)
+	}, t.Name)
+	if len(primary) > 0 {
+		t.Keys = append(t.Keys, primary)
+	}
+	return err
+}
+
+// affinity is a declared type's class. SQLite, "Datatypes", chapter 3.1.
+func affinity(declared string) Class {
+	switch {
+	case strings.Contains(declared, "int"):
+		return Integer
+	case strings.Contains(declared, "char"), strings.Contains(declared, "clob"), strings.Contains(declared, "text"):
+		return Text
+	default:
+		return Other
+	}
+}
+
+// sqliteKeys takes the unique indexes that cover all rows.
+func sqliteKeys(db *sqlite3.Conn, t *Table) error {
+	var indexes []string
+	err := query(db, `SELECT name FROM pragma_index_list(?) WHERE "unique" AND NOT partial`, func(s *sqlite3.Stmt) {
+		indexes = append(indexes, s.ColumnText(0))
+	}, t.Name)
+	for _, name := range indexes {
+		var columns []string
+		whole := true
+		err = errors.Join(err, query(db, `SELECT name, cid FROM pragma_index_xinfo(?) WHERE key ORDER BY seqno`, func(s *sqlite3.Stmt) {
+			columns = append(columns, s.ColumnText(0))
+			whole = whole && s.ColumnInt(1) >= 0 // below: an expression, or the rowid
+		}, name))
+		if whole && len(columns) > 0 {
+			t.Keys = append(t.Keys, columns)
+		}
+	}
+	return err
+}

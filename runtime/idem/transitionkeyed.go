@@ -1,0 +1,72 @@
+package idem
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// WithTransition puts a change of state before a handler's function, for an event that has a key as well: once the key is
+// claimed, the UPDATE decides whether the function runs, in the same transaction. run may be nil, for a handler that does
+// nothing else.
+//
+// A repeat is known by its key, and gets the stored result. So a new key that finds its row moved already is another event for
+// the same state, and that is a [*ConflictError]: it is not taken for a repeat, as a [Transition] would have to. Whatever keeps
+// the row from being moved rolls the claim back, and the next delivery tries again.
+func WithTransition[Tx, DB, E, R any](spec TransitionSpec[DB, E], run func(context.Context, Tx, E) (R, error)) func(context.Context, Tx, E) (R, error) {
+	return func(ctx context.Context, tx Tx, e E) (result R, err error) {
+		if err := spec.check(); err != nil {
+			return result, &refusal{err, OutcomeError}
+		}
+		db, ok := any(tx).(DB)
+		if !ok {
+			return result, &refusal{errors.New("the transaction does not run the transition's statements: run go generate"), OutcomeError}
+		}
+		if err := spec.move(ctx, db, e); err != nil {
+			return result, err
+		}
+		if run == nil {
+			return result, nil
+		}
+		return run(ctx, tx, e)
+	}
+}
+
+// refusal is an error of a transition within a handler's run: not the handler's own.
+type refusal struct {
+	err     error
+	outcome Outcome
+}
+
+func (r *refusal) Error() string { return r.err.Error() }
+func (r *refusal) Unwrap() error { return r.err }
+
+// move moves the row of a keyed event, in the transaction that holds its claim.
+func (s *TransitionSpec[DB, E]) move(ctx context.Context, db DB, e E) error {
+	if _, err := s.Row(e); err != nil {
+		return &refusal{err, OutcomeError}
+	}
+	for n := 0; ; n++ {
+		moved, err := s.Update(ctx, db, e)
+		switch {
+		case err != nil:
+			return &refusal{fmt.Errorf("update: %w", err), OutcomeError}
+		case moved == 1:
+			return nil
+		case moved > 1:
+			return &refusal{fmt.Errorf("%w: %d", ErrManyRows, moved), OutcomeError}
+		}
+		row, err := s.Look(ctx, db, e)
+		why := s.judge(e, row, err, true)
+		switch {
+		case refused(why):
+			return &refusal{why, OutcomeConflict}
+		case errors.Is(why, ErrUnmoved) && n < maxUnmoved:
+			if err := pause(ctx, n); err != nil {
+				return &refusal{err, OutcomeError}
+			}
+		default:
+			return &refusal{why, OutcomeError}
+		}
+	}
+}
