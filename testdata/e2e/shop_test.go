@@ -185,13 +185,22 @@ func each(t *testing.T, drivers []driver, test func(*testing.T, driver)) {
 // need leaves the test out where its driver or its database cannot be had. TestMain says so at the end of the run.
 func (d driver) need(t *testing.T) {
 	t.Helper()
+	if why := d.leftOut(); why != "" {
+		t.Skip("left out: " + why)
+	}
+}
+
+// leftOut says why a driver's tests cannot be run; empty if they can.
+func (d driver) leftOut() string {
 	switch {
 	case d.missing != "":
-		t.Skip("left out: " + d.name + " " + d.missing)
+		return d.name + " " + d.missing
 	case d.postgres && server == nil:
-		t.Skip("left out: no PostgreSQL")
+		return "no PostgreSQL"
 	case d.mysql && myServer == nil:
-		t.Skip("left out: no MariaDB")
+		return "no MariaDB"
+	default:
+		return ""
 	}
 }
 
