@@ -7,7 +7,7 @@ QUICKSTART := testdata/quickstart
 # Each module is built as its users see it. The workspace is for editors.
 export GOWORK := off
 
-.PHONY: demo test lint generate clean
+.PHONY: demo test soak lint generate clean
 
 # demo shows that the quickstart's committed code is what idemgen generates, then runs it.
 demo:
@@ -21,6 +21,11 @@ demo:
 # test vets and tests every module.
 test:
 	$(GO) run ./internal/testrun
+
+# soak clears a million expired keys with two janitors while deliveries go on, on every database that is there, and tells how long
+# the deliveries took before and meanwhile. It takes some minutes.
+soak:
+	cd testdata/e2e && IDEMGEN_SOAK=1000000 $(GO) test -count=1 -timeout 60m -v -run 'TestEffects26' -parallel 1 .
 
 # lint checks the style of the root module and the runtime with the pinned staticcheck.
 lint:

@@ -1,9 +1,12 @@
 package e2e
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -95,9 +98,18 @@ func TestEffects27_SweptRowRunsAgain(t *testing.T) {
 	})
 }
 
-// fill puts n expired rows into the table, in one statement.
+// fill puts n expired rows into the table.
 func (s *shop) fill(t *testing.T, n int) {
 	t.Helper()
+	const most = 100_000 // in one statement
+	for first := 0; first < n; first += most {
+		s.fillFrom(t, first, min(n-first, most))
+	}
+}
+
+func (s *shop) fillFrom(t *testing.T, first, n int) {
+	t.Helper()
+	key := fmt.Sprintf("i + %d", first)
 	switch {
 	case s.mysql:
 		digits := `SELECT 0 AS d` + strings.Repeat(` UNION ALL SELECT %d`, 9)
@@ -106,25 +118,40 @@ func (s *shop) fill(t *testing.T, n int) {
 			WITH digits AS (`+digits+`), numbers AS (
 				SELECT 1 + a.d + 10 * b.d + 100 * c.d + 1000 * d.d + 10000 * e.d AS i
 				FROM digits AS a, digits AS b, digits AS c, digits AS d, digits AS e)
-			SELECT 'old', i, 'done', '0123456789abcdef', 0, 0, `+s.past()+` - i FROM numbers WHERE i <= $1`, n)
+			SELECT 'old', `+key+`, 'done', '0123456789abcdef', 0, 0, `+s.past()+` - i FROM numbers WHERE i <= $1`, n)
 		return
 	case s.postgres:
 		s.exec(t, `INSERT INTO idempotency_keys (handler, key, state, owner, expires_at)
-			SELECT 'old', i::text, 'done', '0123456789abcdef', clock_timestamp() - i * interval '1 ms' FROM generate_series(1, $1) AS i`, n)
+			SELECT 'old', (`+key+`)::text, 'done', '0123456789abcdef', clock_timestamp() - i * interval '1 ms' FROM generate_series(1, $1) AS i`, n)
 		return
 	}
 	s.exec(t, `WITH RECURSIVE numbers(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM numbers WHERE i < $1)
 		INSERT INTO idempotency_keys (handler, key, state, owner, expires_at)
-		SELECT 'old', CAST(i AS TEXT), 'done', CAST('0123456789abcdef' AS BLOB), CAST(unixepoch('subsec') * 1000000 AS INTEGER) - i FROM numbers`, n)
+		SELECT 'old', CAST(`+key+` AS TEXT), 'done', CAST('0123456789abcdef' AS BLOB), CAST(unixepoch('subsec') * 1000000 AS INTEGER) - i FROM numbers`, n)
+}
+
+// soakVariable is how many expired rows two janitors clear in a long run, which reports figures.
+const soakVariable = "IDEMGEN_SOAK"
+
+// soaking is that number, or 0.
+func soaking(t *testing.T) int {
+	t.Helper()
+	text := os.Getenv(soakVariable)
+	if text == "" {
+		return 0
+	}
+	n, err := strconv.Atoi(text)
+	require.NoError(t, err, soakVariable)
+	return n
 }
 
 // Two janitors clear a large table while deliveries go on, some of which take expired rows over.
 func TestEffects26_TwoJanitorsAndDeliveries(t *testing.T) {
 	eachDriver(t, func(t *testing.T, d driver) {
-		const deliveries = 200
-		rows := 100_000
-		if d.code == "lite" {
-			rows = 20_000
+		rows := cmp.Or(soaking(t), 100_000)
+		pace := []idem.JanitorOption{idem.WithSweepBatch(1000), idem.WithSweepPace(time.Millisecond)}
+		if soaking(t) > 0 {
+			pace = nil // as users have it
 		}
 		s := d.open(t, setup{options: []idem.Option{long}})
 		taken := order()
@@ -132,42 +159,79 @@ func TestEffects26_TwoJanitorsAndDeliveries(t *testing.T) {
 		require.NoError(t, err)
 		s.expire(t)
 		s.fill(t, rows)
+		before := s.place200(t)
 
-		// A database that does not tell a rival from another writer may have a round end early.
-		round := func(j *idem.Janitor) (removed int64, ok bool) {
-			swept, err := j.Once(t.Context())
-			return swept.Removed, d.code == "lite" || assert.NoError(t, err)
-		}
 		var removed atomic.Int64
+		cleared := make(chan struct{})
 		var all sync.WaitGroup
 		for range 2 {
-			j := s.Janitor(idem.WithSweepBatch(1000), idem.WithSweepPace(time.Millisecond))
-			all.Go(func() {
-				for removed.Load() < int64(rows) && t.Context().Err() == nil {
-					n, ok := round(j)
-					removed.Add(n)
-					if !ok {
-						return
-					}
-				}
-			})
+			j := s.Janitor(pace...)
+			all.Go(func() { s.sweepUntil(t, j, &removed, int64(rows)) })
 		}
-		for range deliveries {
-			_, err := s.PlaceOrder(t.Context(), order())
-			require.NoError(t, err)
-		}
+		go func() {
+			defer close(cleared)
+			all.Wait()
+		}()
+		during := s.place200(t)
 		_, err = s.PlaceOrder(t.Context(), taken)
 		require.NoError(t, err)
-		all.Wait()
+		for soaking(t) > 0 && !over(cleared) {
+			during = append(during, s.place200(t)...)
+		}
+		<-cleared
 		swept, err := s.Janitor().Once(t.Context()) // one is left if the row of taken went instead
 		require.NoError(t, err)
 		removed.Add(swept.Removed)
+		deliveries := len(before) + len(during)
 		assert.Equal(t, deliveries+2, s.effects(t))
 		assert.Zero(t, s.count(t, `SELECT count(*) FROM idempotency_keys WHERE handler = 'old'`))
 		assert.Contains(t, []int64{int64(rows), int64(rows) + 1}, removed.Load())
-		assert.Len(t, s.rows(t), deliveries+1)
+		assert.Equal(t, deliveries+1, s.count(t, `SELECT count(*) FROM idempotency_keys`))
 		s.returned(t)
+		t.Logf("%s: %d rows swept; deliveries before: %s; while sweeping: %s", d.name, removed.Load(), latencies(before), latencies(during))
 	})
+}
+
+// sweepUntil sweeps until all rows are gone, some of them by others. A database that does not tell a rival from another writer
+// may have a round end early.
+func (s *shop) sweepUntil(t *testing.T, j *idem.Janitor, removed *atomic.Int64, rows int64) {
+	for removed.Load() < rows && t.Context().Err() == nil {
+		swept, err := j.Once(t.Context())
+		removed.Add(swept.Removed)
+		if s.code != "lite" && !assert.NoError(t, err) {
+			return
+		}
+	}
+}
+
+// place200 delivers that many orders, one after the other, and returns how long each took.
+func (s *shop) place200(t *testing.T) (took []time.Duration) {
+	t.Helper()
+	for range 200 {
+		began := time.Now()
+		_, err := s.PlaceOrder(t.Context(), order())
+		took = append(took, time.Since(began))
+		require.NoError(t, err)
+	}
+	return took
+}
+
+func over(done <-chan struct{}) bool {
+	select {
+	case <-done:
+		return true
+	default:
+		return false
+	}
+}
+
+// latencies is a summary of how long deliveries took.
+func latencies(took []time.Duration) string {
+	slices.Sort(took)
+	at := func(share float64) time.Duration {
+		return took[int(share*float64(len(took)-1))].Round(10 * time.Microsecond)
+	}
+	return fmt.Sprintf("%d, p50 %s, p99 %s, longest %s", len(took), at(0.5), at(0.99), at(1))
 }
 
 // A row that a delivery is just taking over is nobody's to delete, and nobody waits for it.

@@ -48,6 +48,17 @@ func newMyPlace(t *testing.T, tables ...string) *mysql.Config {
 	return myAccount(root, name)
 }
 
+// myPlace is a new place with the tables of the code under test, or that of another shop.
+func (set setup) myPlace(t *testing.T) *mysql.Config {
+	t.Helper()
+	if set.same == nil {
+		return newMyPlace(t, myshop.Tables, mydb.Schema)
+	}
+	root, err := mysql.ParseDSN(myServer.DSN)
+	require.NoError(t, err)
+	return myAccount(root, set.same.place)
+}
+
 // myAccount is how the account of a place connects to it.
 func myAccount(server *mysql.Config, place string) *mysql.Config {
 	own := server.Clone()
@@ -100,7 +111,7 @@ func myEyes(t *testing.T, place string) *sql.DB {
 func openMaria(t *testing.T, set setup) *shop {
 	t.Helper()
 	s := newShop("maria")
-	own := newMyPlace(t, myshop.Tables, mydb.Schema)
+	own := set.myPlace(t)
 	s.place, s.wire = own.DBName, &mywire.Wire{}
 	s.look = myEyes(t, s.place)
 	own.DialFunc = s.wire.Dial

@@ -110,7 +110,7 @@ func openPool(t *testing.T, s *shop, set setup, tables ...string) {
 	t.Helper()
 	own := newPlace(t, set, tables...)
 	s.look, s.place = eyes(t, own), own.RuntimeParams["application_name"]
-	config, err := pgxpool.ParseConfig(server.DSN)
+	config, err := pgxpool.ParseConfig(set.dsn())
 	require.NoError(t, err)
 	config.ConnConfig = own.Copy()
 	config.MaxConns = poolSize

@@ -265,7 +265,10 @@ func (s *shop) openFile(t *testing.T, set setup) {
 	default:
 		file = filepath.Join(t.TempDir(), "shop.db")
 	}
-	s.place = way.DSN(file, settings)
+	if set.same != nil {
+		file = set.same.file
+	}
+	s.file, s.place = file, way.DSN(file, settings)
 	s.hook = litehook.New(way, s.place)
 	s.db = sql.OpenDB(s.hook)
 	closeInTheEnd(t, s.db)
@@ -278,8 +281,10 @@ func (s *shop) openFile(t *testing.T, set setup) {
 		s.look = sql.OpenDB(litehook.New(way, way.DSN(file, settings)))
 		closeInTheEnd(t, s.look)
 	}
-	_, err := s.look.ExecContext(t.Context(), liteshop.Tables+litedb.Schema)
-	require.NoError(t, err)
+	if set.same == nil {
+		_, err := s.look.ExecContext(t.Context(), liteshop.Tables+litedb.Schema)
+		require.NoError(t, err)
+	}
 }
 
 func closeInTheEnd(t *testing.T, db *sql.DB) {

@@ -26,8 +26,13 @@ var places atomic.Int64
 // connections from the others'.
 func newPlace(t *testing.T, set setup, tables ...string) *pgx.ConnConfig {
 	t.Helper()
-	config, err := pgx.ParseConfig(server.DSN)
+	config, err := pgx.ParseConfig(set.dsn())
 	require.NoError(t, err)
+	if set.same != nil {
+		own := config.Copy()
+		own.RuntimeParams["search_path"], own.RuntimeParams["application_name"] = set.same.place, set.same.place
+		return own
+	}
 	name := fmt.Sprintf("idemgen_%d_%d", os.Getpid(), places.Add(1))
 	own := config.Copy()
 	own.RuntimeParams["search_path"] = name
@@ -46,6 +51,14 @@ func newPlace(t *testing.T, set setup, tables ...string) *pgx.ConnConfig {
 	provide(t, own, "CREATE SCHEMA "+name, "DROP SCHEMA "+name+" CASCADE")
 	admin(t, own, tables...)
 	return own
+}
+
+// dsn is where the server is.
+func (set setup) dsn() string {
+	if set.cluster != nil {
+		return set.cluster.DSN
+	}
+	return server.DSN
 }
 
 // provide creates something and has it dropped at the test's end.

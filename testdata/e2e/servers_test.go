@@ -21,6 +21,9 @@ var (
 	myServer *mytest.Server
 )
 
+// clusters says why tests cannot have a PostgreSQL of their own; nil if they can.
+var clusters = pgtest.Installed()
+
 // poolerSize is few: who waits for a rival and who holds its transaction open have a connection each, and the next in the crowd
 // gets one that another client had a moment ago.
 const poolerSize = 3
@@ -33,6 +36,9 @@ func startServers(ctx context.Context) (missing map[string]error, err error) {
 		if d.missing != "" {
 			missing[d.name] = errors.New(d.missing)
 		}
+	}
+	if clusters != nil {
+		missing["postgres-cluster"] = clusters
 	}
 	var failed error
 	started := func(what string, err, notInstalled error) bool {

@@ -24,6 +24,7 @@ import (
 	"github.com/idemgen/idemgen/testdata/e2e/events"
 	"github.com/idemgen/idemgen/testdata/e2e/litehook"
 	"github.com/idemgen/idemgen/testdata/e2e/mywire"
+	"github.com/idemgen/idemgen/testdata/e2e/pgtest"
 	"github.com/idemgen/idemgen/testdata/e2e/wire"
 )
 
@@ -89,6 +90,7 @@ type shop struct {
 	pool     *pgxpool.Pool       // pgx
 	db       *sql.DB             // the others
 	place    string              // PostgreSQL: schema and application name; MariaDB: database and user; SQLite: DSN
+	file     string              // SQLite
 	proxy    *wire.Proxy         // PostgreSQL, if the setup asks for one
 	hook     *litehook.Connector // SQLite
 	wire     *mywire.Wire        // MariaDB
@@ -103,6 +105,8 @@ type setup struct {
 	proxied  bool                  // PostgreSQL: through a proxy
 	database []string              // PostgreSQL: ALTER DATABASE … for each
 	pooler   *bouncer.Server       // PostgreSQL: through it
+	cluster  *pgtest.Cluster       // PostgreSQL: in it, and not on the server of all tests
+	same     *shop                 // in the place of another shop, of the same driver
 	conn     func(*pgx.ConnConfig) // PostgreSQL: further settings of a connection
 	pool     func(*pgxpool.Config) // pgx: further settings of the pool
 	mysql    func(*mysql.Config)   // MariaDB: further settings of the pool
@@ -181,13 +185,22 @@ func each(t *testing.T, drivers []driver, test func(*testing.T, driver)) {
 // need leaves the test out where its driver or its database cannot be had. TestMain says so at the end of the run.
 func (d driver) need(t *testing.T) {
 	t.Helper()
+	if why := d.leftOut(); why != "" {
+		t.Skip("left out: " + why)
+	}
+}
+
+// leftOut says why a driver's tests cannot be run; empty if they can.
+func (d driver) leftOut() string {
 	switch {
 	case d.missing != "":
-		t.Skip("left out: " + d.name + " " + d.missing)
+		return d.name + " " + d.missing
 	case d.postgres && server == nil:
-		t.Skip("left out: no PostgreSQL")
+		return "no PostgreSQL"
 	case d.mysql && myServer == nil:
-		t.Skip("left out: no MariaDB")
+		return "no MariaDB"
+	default:
+		return ""
 	}
 }
 

@@ -121,3 +121,29 @@ func parkedOrder(then placeBody, reached chan<- struct{}, letGo <-chan struct{})
 }
 
 type placeBody = func(context.Context, Tx, events.OrderPlaced) (events.Receipt, error)
+
+// The network is silent and the delivery's context ends. pgx goes by the context. lib/pq waits for an answer whatever the context
+// says, and goes by it when the network is back.
+func TestSilentNetwork(t *testing.T) {
+	eachPostgres(t, func(t *testing.T, d driver) {
+		s := d.open(t, setup{proxied: true, options: []idem.Option{long}})
+		_, err := s.PlaceOrder(t.Context(), order())
+		require.NoError(t, err)
+		e := order()
+		s.proxy.Stall()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		delivered := s.deliver(ctx, e)
+		eventually(t, func() bool { return s.proxy.Stalled() > 0 })
+		cancel()
+		if d.name == "pq" {
+			s.proxy.Resume()
+		}
+		require.ErrorIs(t, (<-delivered).err, context.Canceled)
+		s.proxy.Resume()
+		_, err = s.PlaceOrder(t.Context(), e)
+		require.NoError(t, err)
+		assert.Equal(t, 2, s.effects(t))
+		s.returned(t)
+	})
+}

@@ -1,20 +1,18 @@
 // Package pgtest provides a PostgreSQL server for tests: the one that IDEMGEN_TEST_POSTGRES names, or a throwaway
 // cluster made with the initdb and postgres that are installed. It makes no databases; a test makes its own. The throwaway
-// server trusts everybody and does not wait for its disk.
+// server trusts everybody and does not wait for its disk. A test that ends its server under its clients, or wants a standby, makes
+// a [Cluster] of its own.
 package pgtest
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
-
-	"github.com/idemgen/idemgen/testdata/e2e/throwaway"
 )
 
 // Variable is the environment variable that may hold the DSN of a server, of a role that may create databases.
@@ -80,50 +78,14 @@ func newerFirst(a, b string) int {
 }
 
 func startCluster(ctx context.Context, bin string) (*Server, error) {
-	account, err := throwaway.Unprivileged("postgres")
+	c, err := newCluster(ctx, bin, Settings{"fsync": "off", "full_page_writes": "off"})
 	if err != nil {
 		return nil, err
 	}
-	dir, err := account.Dir("idemgen-postgres")
-	if err != nil {
-		return nil, err
+	if err := c.Start(ctx); err != nil {
+		return nil, errors.Join(err, c.Remove())
 	}
-	remove := func() error { return os.RemoveAll(dir) }
-	data := filepath.Join(dir, "data")
-	if err := account.Run(ctx, dir, filepath.Join(bin, "initdb"), "--pgdata", data, "--username=postgres", "--auth=trust",
-		"--encoding=UTF8", "--locale=C", "--no-sync", "--no-instructions"); err != nil {
-		return nil, errors.Join(err, remove())
-	}
-	server, err := startServer(ctx, account, bin, data)
-	if err != nil {
-		return nil, errors.Join(err, remove())
-	}
-	stop := server.stop
-	server.stop = sync.OnceValue(func() error { return errors.Join(stop(), remove()) })
-	return server, nil
-}
-
-// startServer starts the cluster's server and waits until it takes connections.
-func startServer(ctx context.Context, account throwaway.Account, bin, data string) (*Server, error) {
-	port, err := throwaway.FreePort()
-	if err != nil {
-		return nil, err
-	}
-	args := []string{"-D", data}
-	for _, setting := range []string{
-		"listen_addresses=127.0.0.1", fmt.Sprintf("port=%d", port), "unix_socket_directories=", "max_connections=300",
-		"fsync=off", "full_page_writes=off", "log_min_messages=fatal", "deadlock_timeout=50ms",
-	} {
-		args = append(args, "-c", setting)
-	}
-	postgres, err := account.Start(data, os.Interrupt, filepath.Join(bin, "postgres"), args...) // a fast shutdown
-	if err != nil {
-		return nil, err
-	}
-	if err := postgres.Ready(ctx, func(context.Context) bool { return ready(data) }); err != nil {
-		return nil, err
-	}
-	return &Server{DSN: fmt.Sprintf("postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable", port), stop: postgres.Stop}, nil
+	return &Server{DSN: c.DSN, stop: sync.OnceValue(c.Remove)}, nil
 }
 
 // ready looks into the server's lock file, whose last line says when it takes connections.
