@@ -201,7 +201,7 @@ var faults = map[string]struct {
 	"is not given the options": {
 		spoil: func(_ *testing.T, _ *shop, c *idemtest.Case[events.OrderPlaced, events.Receipt]) {
 			with := c.Handler
-			c.Handler = func(...idem.Option) orders { return with() }
+			c.Handler = func(...idem.Option) placing { return with() }
 		},
 		words: []string{"the options that Case.Handler is given do not reach the generated constructor"},
 		only:  true,
@@ -209,7 +209,7 @@ var faults = map[string]struct {
 	"returns what its codec loses": {
 		spoil: func(_ *testing.T, _ *shop, c *idemtest.Case[events.OrderPlaced, events.Receipt]) {
 			with := c.Handler
-			c.Handler = func(opts ...idem.Option) orders { return with(append(opts, idem.WithCodec(forgetful{}))...) }
+			c.Handler = func(opts ...idem.Option) placing { return with(append(opts, idem.WithCodec(forgetful{}))...) }
 		},
 		words: []string{
 			"one delivery after another: the repeat returned another result than the first run: ",
@@ -295,7 +295,7 @@ var faults = map[string]struct {
 	"is in shadow mode": {
 		spoil: func(_ *testing.T, _ *shop, c *idemtest.Case[events.OrderPlaced, events.Receipt]) {
 			with := c.Handler
-			c.Handler = func(opts ...idem.Option) orders { return with(append(opts, idem.WithShadow())...) }
+			c.Handler = func(opts ...idem.Option) placing { return with(append(opts, idem.WithShadow())...) }
 		},
 		words: []string{
 			"one delivery after another: 2 deliveries of one event left 2 effects, and one left 1.",

@@ -21,17 +21,17 @@ import (
 )
 
 type (
-	orders = idemtest.Handler[events.OrderPlaced, events.Receipt]
-	audits = idemtest.Handler[events.OrderPlaced, struct{}]
-	rushes = idemtest.Handler[*events.OrderPlaced, *events.Receipt]
+	placing = idemtest.Handler[events.OrderPlaced, events.Receipt]
+	audits  = idemtest.Handler[events.OrderPlaced, struct{}]
+	rushes  = idemtest.Handler[*events.OrderPlaced, *events.Receipt]
 )
 
 // workers make handlers as a worker process does, with what the shop's handlers do.
 type workers struct {
-	place  func(...idem.Option) orders
+	place  func(...idem.Option) placing
 	audit  func(...idem.Option) audits
 	rush   func(...idem.Option) rushes
-	charge func(...idem.Option) orders
+	charge func(...idem.Option) placing
 	wire   func(...idem.Option) audits
 }
 
@@ -61,7 +61,7 @@ func (s *shop) pgxWorkers() workers {
 		},
 	}
 	return workers{
-		place: func(opts ...idem.Option) orders {
+		place: func(opts ...idem.Option) placing {
 			return pgxshop.NewIdempotentService(service, s.pool, opts...).PlaceOrderHandler()
 		},
 		audit: func(opts ...idem.Option) audits {
@@ -70,7 +70,7 @@ func (s *shop) pgxWorkers() workers {
 		rush: func(opts ...idem.Option) rushes {
 			return pgxshop.NewIdempotentService(service, s.pool, opts...).RushOrderHandler()
 		},
-		charge: func(opts ...idem.Option) orders {
+		charge: func(opts ...idem.Option) placing {
 			return pgxshop.NewIdempotentCards(&s.cards, s.pool, opts...).ChargeHandler()
 		},
 		wire: func(opts ...idem.Option) audits {
@@ -82,7 +82,7 @@ func (s *shop) pgxWorkers() workers {
 func (s *shop) stdWorkers() workers {
 	service := &stdshop.Service{OnPlaceOrder: s.placeSQL, OnAuditOrder: s.auditSQL, OnRushOrder: s.rushSQL}
 	return workers{
-		place: func(opts ...idem.Option) orders {
+		place: func(opts ...idem.Option) placing {
 			return stdshop.NewIdempotentService(service, s.db, opts...).PlaceOrderHandler()
 		},
 		audit: func(opts ...idem.Option) audits {
@@ -91,7 +91,7 @@ func (s *shop) stdWorkers() workers {
 		rush: func(opts ...idem.Option) rushes {
 			return stdshop.NewIdempotentService(service, s.db, opts...).RushOrderHandler()
 		},
-		charge: func(opts ...idem.Option) orders {
+		charge: func(opts ...idem.Option) placing {
 			return stdshop.NewIdempotentCards(&s.cards, s.db, opts...).ChargeHandler()
 		},
 		wire: func(opts ...idem.Option) audits {
@@ -103,7 +103,7 @@ func (s *shop) stdWorkers() workers {
 func (s *shop) liteWorkers() workers {
 	service := &liteshop.Service{OnPlaceOrder: s.placeSQL, OnAuditOrder: s.auditSQL, OnRushOrder: s.rushSQL}
 	return workers{
-		place: func(opts ...idem.Option) orders {
+		place: func(opts ...idem.Option) placing {
 			return liteshop.NewIdempotentService(service, s.db, opts...).PlaceOrderHandler()
 		},
 		audit: func(opts ...idem.Option) audits {
@@ -112,7 +112,7 @@ func (s *shop) liteWorkers() workers {
 		rush: func(opts ...idem.Option) rushes {
 			return liteshop.NewIdempotentService(service, s.db, opts...).RushOrderHandler()
 		},
-		charge: func(opts ...idem.Option) orders {
+		charge: func(opts ...idem.Option) placing {
 			return liteshop.NewIdempotentCards(&s.cards, s.db, opts...).ChargeHandler()
 		},
 		wire: func(opts ...idem.Option) audits {
@@ -124,7 +124,7 @@ func (s *shop) liteWorkers() workers {
 func (s *shop) myWorkers() workers {
 	service := &myshop.Service{OnPlaceOrder: s.placeSQL, OnAuditOrder: s.auditSQL, OnRushOrder: s.rushSQL}
 	return workers{
-		place: func(opts ...idem.Option) orders {
+		place: func(opts ...idem.Option) placing {
 			return myshop.NewIdempotentService(service, s.db, opts...).PlaceOrderHandler()
 		},
 		audit: func(opts ...idem.Option) audits {
@@ -133,7 +133,7 @@ func (s *shop) myWorkers() workers {
 		rush: func(opts ...idem.Option) rushes {
 			return myshop.NewIdempotentService(service, s.db, opts...).RushOrderHandler()
 		},
-		charge: func(opts ...idem.Option) orders {
+		charge: func(opts ...idem.Option) placing {
 			return myshop.NewIdempotentCards(&s.cards, s.db, opts...).ChargeHandler()
 		},
 		wire: func(opts ...idem.Option) audits {

@@ -23,8 +23,8 @@ var asks = map[string]string{"confirmed": "confirm", "shipped": "ship", "cancell
 // steps are the changes that there are.
 var steps = map[string][]string{"pending": {"confirmed", "cancelled"}, "confirmed": {"shipped", "cancelled"}}
 
-// message is one delivery of an event: what it asks for.
-type message struct {
+// movement is one delivery of an event: what it asks for.
+type movement struct {
 	events.Moved
 	want  string
 	tries int
@@ -33,7 +33,7 @@ type message struct {
 // lifecycle is a queue of orders' events, late, doubled and out of order, and what became of them.
 type lifecycle struct {
 	mu       sync.Mutex
-	queue    []message
+	queue    []movement
 	accepted map[string]map[string]int // by order and state: how often the answer was success
 	people   map[string]map[string]int // how often it was a conflict to the last
 }
@@ -51,7 +51,7 @@ func newLifecycle(ids []string, random *rand.Rand) *lifecycle {
 		kinds := [][]string{{"confirmed"}, {"confirmed", "shipped"}, {"confirmed", "cancelled"}, {"cancelled"}, {"confirmed", "shipped", "cancelled"}}[random.IntN(5)]
 		for n := range deliveriesEach {
 			want := kinds[n%len(kinds)]
-			l.queue = append(l.queue, message{Moved: events.Moved{OrderID: id, Event: fmt.Sprint(want, n)}, want: want})
+			l.queue = append(l.queue, movement{Moved: events.Moved{OrderID: id, Event: fmt.Sprint(want, n)}, want: want})
 		}
 	}
 	random.Shuffle(len(l.queue), func(i, j int) { l.queue[i], l.queue[j] = l.queue[j], l.queue[i] })
