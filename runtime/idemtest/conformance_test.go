@@ -12,14 +12,15 @@ import (
 
 // transactional is a driver in memory, with everything that a database has and the suite could ask for in one process. wrap
 // puts something between the engine and it.
-func transactional(m *Matrix, wrap func(driver.Driver[*memory.Tx]) driver.Driver[*memory.Tx]) Backend[*memory.Tx] {
+func transactional(m *Matrix, patience time.Duration, wrap func(driver.Driver[*memory.Tx]) driver.Driver[*memory.Tx]) Backend[*memory.Tx] {
 	if wrap == nil {
 		wrap = func(d driver.Driver[*memory.Tx]) driver.Driver[*memory.Tx] { return d }
 	}
 	const noSQL = "no SQL is spoken"
 	return Backend[*memory.Tx]{
-		Driver: "transactional",
-		Matrix: m,
+		Driver:   "transactional",
+		Matrix:   m,
+		Patience: patience,
 		Cannot: Cannot{
 			NeedTable: noSQL, NeedPermissions: noSQL, NeedZones: noSQL, NeedRoundTrips: noSQL, NeedLanguages: noSQL,
 			NeedSurvives:  "a failed statement aborts the transaction",
@@ -31,13 +32,13 @@ func transactional(m *Matrix, wrap func(driver.Driver[*memory.Tx]) driver.Driver
 			p.Guard = func(opts ...idem.Option) *idem.Guard[*memory.Tx] {
 				return idem.NewGuard(func(driver.Config) (driver.Driver[*memory.Tx], error) { return wrap(db), nil }, opts...)
 			}
-			withTransactions(t, &p, db)
+			withTransactions(t, &p, db, patience)
 			return p
 		},
 	}
 }
 
-func withTransactions(t *testing.T, p *Place[*memory.Tx], db *memory.DB) {
+func withTransactions(t *testing.T, p *Place[*memory.Tx], db *memory.DB, patience time.Duration) {
 	p.Effect = func(_ context.Context, tx *memory.Tx, what string) error { return tx.Effect(what) }
 	p.Effects = db.Effects
 	p.Begin = func() Caller[*memory.Tx] {
@@ -46,7 +47,7 @@ func withTransactions(t *testing.T, p *Place[*memory.Tx], db *memory.DB) {
 		return Caller[*memory.Tx]{tx, tx.Commit, func() error { tx.Rollback(); return nil }}
 	}
 	p.AwaitRivals = func(n int) {
-		f := fixture[*memory.Tx]{T: t, patience: time.Minute}
+		f := fixture[*memory.Tx]{T: t, patience: patience}
 		f.eventually("rivals wait", func() bool { return db.Waiting() >= n })
 	}
 	p.Refused = func(_ context.Context, tx *memory.Tx) error { return tx.Refused() }
@@ -78,7 +79,7 @@ func withTransactions(t *testing.T, p *Place[*memory.Tx], db *memory.DB) {
 // The suite holds of a driver that does all that it asks for: so that what fails of a real one is the driver's fault.
 func TestConformance(t *testing.T) {
 	var m Matrix
-	t.Run("transactional", func(t *testing.T) { Conformance(t, transactional(&m, nil)) })
+	t.Run("transactional", func(t *testing.T) { Conformance(t, transactional(&m, time.Minute, nil)) })
 	t.Run("memory", func(t *testing.T) { Conformance(t, InMemoryBackend(&m)) })
 	if err := m.Write(testWriter{t}); err != nil {
 		t.Error(err)
