@@ -64,7 +64,7 @@ const (
 
 // Setup is what a scenario asks of its place.
 type Setup struct {
-	// Faults has LoseCommit, BreakCommit, HoldCommit, LoseEnd, BeforeLookup and Translate work.
+	// Faults has LoseCommit, BreakCommit, HoldCommit, LoseAnswer, BeforeLookup and Translate work.
 	Faults bool
 	// Alone has the guard's database be one connection, whose round trips RoundTrips counts.
 	Alone bool
@@ -116,8 +116,8 @@ type Place[Tx any] struct {
 	BreakCommit func() <-chan struct{}
 	// HoldCommit has the next COMMIT, of a transaction with an effect, lose its client and not end before letGo is called.
 	HoldCommit func() (letGo func())
-	// LoseEnd has the answer to the next end of a lease get lost.
-	LoseEnd func()
+	// LoseAnswer has the answer to the next of the store's queries with this name get lost: it has been executed by then.
+	LoseAnswer func(query string)
 	// BeforeLookup has do run once, before the next look-up of a row.
 	BeforeLookup func(do func())
 	// Translate has the texts of all errors come in another language from now on.
@@ -163,7 +163,7 @@ func (p Place[Tx]) lacks(n Need) string {
 	case "":
 		missing = map[string]bool{
 			"Guard": p.Guard == nil, "InUse": p.InUse == nil, "Rows": p.Rows == nil, "Alter": p.Alter == nil, "Put": p.Put == nil,
-			"Fill": p.Fill == nil, "Clear": p.Clear == nil, "Lock": p.Lock == nil, "LoseEnd": p.LoseEnd == nil,
+			"Fill": p.Fill == nil, "Clear": p.Clear == nil, "Lock": p.Lock == nil, "LoseAnswer": p.LoseAnswer == nil,
 		}
 	case NeedTransactions:
 		missing = map[string]bool{

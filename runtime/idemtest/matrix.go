@@ -146,11 +146,14 @@ func (m *Matrix) Reasons() []string {
 }
 
 // Write writes the matrix as a table, with the reasons below it. A number behind a cell says that some of its scenarios
-// cannot be run there, or none, and why.
+// cannot be run there, or none, and why. Without a column it writes nothing.
 func (m *Matrix) Write(w io.Writer) error {
 	reasons := m.Reasons()
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if len(m.drivers) == 0 {
+		return nil
+	}
 	rows := [][]string{{"promise"}}
 	for _, d := range m.drivers {
 		rows[0] = append(rows[0], d.name)

@@ -57,9 +57,9 @@ func placeInMemory[Tx any](db *memory.DB) Place[Tx] {
 		Put: func(handler, key, state string, expiresIn *time.Duration) {
 			db.Put(handler, key, store.State(state), expiresIn)
 		},
-		Fill:    db.Fill,
-		Clear:   db.Clear,
-		Lock:    func() func() { return db.Lock() },
-		LoseEnd: db.LoseFinish,
+		Fill:       db.Fill,
+		Clear:      db.Clear,
+		Lock:       func() func() { return db.Lock() },
+		LoseAnswer: db.LoseAnswer,
 	}
 }

@@ -12,7 +12,7 @@ func scenarios[Tx any]() []scenario[Tx] {
 		{promise: "1", name: "effects 04 two handlers of one event", needs: tx, run: (*f).twoHandlers},
 
 		{promise: "2", name: "effects 30 the same result", modes: true, run: (*f).sameResult},
-		{promise: "2", name: "effects 02 03 05 what is no part of the key has no influence", modes: true, run: (*f).noise},
+		{promise: "2", name: "effects 05 the attempt is no part of the key", modes: true, run: (*f).noise},
 		{promise: "2", name: "a codec that writes nothing", modes: true, run: (*f).emptyResult},
 
 		{promise: "3", name: "effects 08 the winner rolls back", needs: tx, levels: true, run: (*f).winnerRollsBack},
@@ -107,5 +107,9 @@ func scenarios[Tx any]() []scenario[Tx] {
 		{promise: "L9", name: "effects 33 a released key keeps its payload", run: (*f).releasedKeepsPayload},
 		{promise: "L9", name: "the window counts from the end", run: (*f).leaseWindow},
 		{promise: "L10", name: "a new event and a repeat", needs: []Need{NeedRoundTrips}, setup: Setup{Alone: true}, run: (*f).leaseRoundTrips},
+		{promise: "L11", name: "effects 16 an answer that is lost", setup: faulty, run: (*f).leaseClaimLost},
+		{promise: "L12", name: "effects 19 the context is over", run: (*f).leaseGivenUp},
+		{promise: "L14", name: "effects 16 an answer that is lost", setup: faulty, run: (*f).leaseMarkLost},
+		{promise: "L15", name: "effects 23 a lease that has passed", run: (*f).leaseShadow},
 	}
 }

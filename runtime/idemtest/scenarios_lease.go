@@ -254,7 +254,7 @@ func (f *fixture[Tx]) leaseCallerGone() {
 
 func (f *fixture[Tx]) leaseEndLost() {
 	d, o := f.charging(leased("Charge", 30*time.Second), f.charge), fresh()
-	f.LoseEnd()
+	f.LoseAnswer("Finish")
 	first := f.result(d, o)
 	f.equal("the repeat's result", f.result(d, o), first)
 	f.leaseEffects(1, 1)
@@ -335,4 +335,75 @@ func (f *fixture[Tx]) leaseWindow() {
 	if got := f.only().ExpiresIn; got == nil || *got <= 0 || *got > time.Minute {
 		f.Errorf("a window of a minute ends in %v", got)
 	}
+}
+
+func (f *fixture[Tx]) leaseClaimLost() {
+	spec, o := leased("Charge", 30*time.Second), fresh()
+	d := f.charging(spec, f.charge)
+	f.LoseAnswer("Claim")
+	first := f.result(d, o)
+	f.equal("the repeat's result", f.result(d, o), first)
+	f.leaseEffects(1, 1)
+	f.equal("the fence", f.only().Fence, int64(1))
+
+	f.expire()
+	f.LoseAnswer("TakeOver")
+	f.result(d, o)
+	f.leaseEffects(2, 1)
+	f.equal("the fence", f.only().Fence, int64(2))
+	f.states("done")
+}
+
+// Whoever ends before its claim, or while it waits for another's lease, holds nothing.
+func (f *fixture[Tx]) leaseGivenUp() {
+	spec, o, p := leased("Charge", 30*time.Second), fresh(), newParked()
+	d := f.charging(spec, f.charge, f.long())
+	ctx, cancel := context.WithCancel(f.ctx)
+	cancel()
+	_, err := d(ctx, o)
+	f.is(err, context.Canceled)
+	f.result(d, o)
+	f.leaseEffects(1, 1)
+
+	f.Clear()
+	first := f.deliver(f.ctx, f.charging(spec, f.stopping(p)), o)
+	f.await("the run", p.reached)
+	ctx, cancel = context.WithCancel(f.ctx)
+	waits := f.deliver(ctx, d, o)
+	cancel()
+	if err := (<-waits).err; !errors.Is(err, context.Canceled) {
+		f.Fatalf("who gave up: %v", err)
+	}
+	f.states("running")
+	p.letGo <- nil
+	f.ok("the run", (<-first).err)
+	f.leaseEffects(2, 1)
+	f.states("done")
+}
+
+func (f *fixture[Tx]) leaseMarkLost() {
+	l := idem.NewLease(f.guard(), leased("Charge", 30*time.Second), f.charge)
+	o, want := fresh(), receipt{By: "before"}
+	f.LoseAnswer("Claim")
+	f.ok("Mark", l.Mark(f.ctx, o, want))
+	f.states("done")
+	f.ok("Mark", l.Mark(f.ctx, o, receipt{By: "again"}))
+	f.equal("the result", f.result(l.Do, o), want)
+	f.leaseEffects(0, 0)
+	row := f.only()
+	if row.ExpiresIn == nil || row.LeaseLeft != nil {
+		f.Errorf("the row is %+v", row)
+	}
+}
+
+func (f *fixture[Tx]) leaseShadow() {
+	spec, o := leased("Charge", 30*time.Second), fresh()
+	spec.Expired = idem.Park
+	f.abandoned(spec, o)
+	for range 2 {
+		f.result(f.charging(spec, f.charge, idem.WithShadow()), o)
+		f.states("running")
+	}
+	f.leaseEffects(2, 1)
+	f.wants(f.charging(spec, f.charge), o, idem.ErrParked)
 }

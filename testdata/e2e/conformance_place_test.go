@@ -197,7 +197,7 @@ func fillPlace[T any](place *idemtest.Place[T], p *suitePlace) {
 	place.LoseCommit = p.loseCommit
 	place.BreakCommit = func() <-chan struct{} { return p.breakCommit(p.T) }
 	place.HoldCommit = p.holdCommit
-	place.LoseEnd = func() { p.loseAnswer("-- name: Finish") }
+	place.LoseAnswer = func(query string) { p.loseAnswer("-- name: " + query + " ") }
 	place.BeforeLookup = p.beforeLookup
 	place.Translate = p.abroad
 	place.DropTable = func() { p.exec(p.T, `DROP TABLE idempotency_keys`) }

@@ -13,7 +13,7 @@ import (
 // faults are what goes wrong next.
 type faults struct {
 	commit func(*Tx) // what becomes of a transaction whose COMMIT is not answered
-	finish bool
+	answer string    // the query whose answer gets lost
 	lookup func()
 }
 
@@ -42,21 +42,20 @@ func (db *DB) commitFault() func(*Tx) {
 	return do
 }
 
-// LoseFinish has the next end of a lease be recorded, and the answer get lost.
-func (db *DB) LoseFinish() {
+// LoseAnswer has the next query of a lease with this name be executed, and its answer get lost.
+func (db *DB) LoseAnswer(query string) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	db.faults.finish = true
+	db.faults.answer = query
 }
 
-func (db *DB) unanswered() error {
-	db.mu.Lock()
-	defer db.mu.Unlock()
-	if !db.faults.finish {
-		return nil
+// answer is what a client gets to know of what a query has done. db.mu is held.
+func (db *DB) answer(query string, done bool) (bool, error) {
+	if db.faults.answer != query {
+		return done, nil
 	}
-	db.faults.finish = false
-	return errUnanswered
+	db.faults.answer = ""
+	return false, errUnanswered
 }
 
 // BeforeLookup has do run once, before the next look-up of a handler with a transaction.

@@ -15,14 +15,14 @@ type keys struct{ db *DB }
 const forever time.Duration = -1
 
 func (k keys) Claim(ctx context.Context, c store.Claim, wait time.Duration) (bool, error) {
-	return k.claim(ctx, c, wait, func(_ store.Row, there bool) bool { return !there })
+	return k.claim(ctx, "Claim", c, wait, func(_ store.Row, there bool) bool { return !there })
 }
 
 func (k keys) TakeOver(ctx context.Context, c store.Claim, seen store.Owner, wait time.Duration) (bool, error) {
-	return k.claim(ctx, c, wait, func(r store.Row, there bool) bool { return there && r.Free() && r.Owner == seen })
+	return k.claim(ctx, "TakeOver", c, wait, func(r store.Row, there bool) bool { return there && r.Free() && r.Owner == seen })
 }
 
-func (k keys) claim(ctx context.Context, c store.Claim, wait time.Duration, free func(store.Row, bool) bool) (bool, error) {
+func (k keys) claim(ctx context.Context, query string, c store.Claim, wait time.Duration, free func(store.Row, bool) bool) (bool, error) {
 	at := id{c.Handler, c.Key}
 	if err := k.db.lock(ctx, at, nil, wait); err != nil {
 		return false, err
@@ -33,7 +33,7 @@ func (k keys) claim(ctx context.Context, c store.Claim, wait time.Duration, free
 		return false, nil
 	}
 	k.db.rows[at] = claimed(c, r.Fence+1)
-	return true, nil
+	return k.db.answer(query, true)
 }
 
 func (k keys) Lookup(ctx context.Context, handler, key string) (store.Row, error) {
@@ -55,7 +55,7 @@ func (db *DB) read(k id) (store.Row, error) {
 }
 
 // change changes the row of a holder, if it still is one.
-func (k keys) change(ctx context.Context, h store.Holder, do func(r *row, now time.Time) bool) (bool, error) {
+func (k keys) change(ctx context.Context, query string, h store.Holder, do func(r *row, now time.Time) bool) (bool, error) {
 	at := id{h.Handler, h.Key}
 	if err := k.db.lock(ctx, at, nil, forever); err != nil {
 		return false, err
@@ -66,37 +66,33 @@ func (k keys) change(ctx context.Context, h store.Holder, do func(r *row, now ti
 		return false, nil
 	}
 	k.db.rows[at] = r
-	return true, nil
+	return k.db.answer(query, true)
 }
 
 func (k keys) Renew(ctx context.Context, h store.Holder, lease time.Duration) (bool, error) {
-	return k.change(ctx, h, func(r *row, now time.Time) bool {
+	return k.change(ctx, "Renew", h, func(r *row, now time.Time) bool {
 		r.lease = now.Add(lease)
 		return true
 	})
 }
 
 func (k keys) Finish(ctx context.Context, e store.End) (bool, error) {
-	done, err := k.change(ctx, e.Holder, func(r *row, now time.Time) bool {
+	return k.change(ctx, "Finish", e.Holder, func(r *row, now time.Time) bool {
 		r.State, r.Result, r.Failure = e.State, slices.Clone(e.Result), e.Failure
 		r.lease, r.expires = time.Time{}, after(now, e.Window)
 		return true
 	})
-	if err == nil {
-		err = k.db.unanswered()
-	}
-	return done && err == nil, err
 }
 
 func (k keys) Release(ctx context.Context, h store.Holder) (bool, error) {
-	return k.change(ctx, h, func(r *row, _ time.Time) bool {
+	return k.change(ctx, "Release", h, func(r *row, _ time.Time) bool {
 		r.State, r.lease = store.Released, time.Time{}
 		return true
 	})
 }
 
 func (k keys) Park(ctx context.Context, h store.Holder) (bool, error) {
-	return k.change(ctx, h, func(r *row, now time.Time) bool {
+	return k.change(ctx, "Park", h, func(r *row, now time.Time) bool {
 		if now.Before(r.lease) {
 			return false
 		}
