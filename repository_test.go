@@ -202,30 +202,3 @@ func TestGuaranteesNameTests(t *testing.T) {
 		}
 	}
 }
-
-var (
-	reasonConst = regexp.MustCompile(`(?m)^\t(?:onePipeline|goesOn|abortsAll|oneWriter|noUsers|noZones|ownProcess) += "(.*)"$`)
-	reasonValue = regexp.MustCompile(`(?m)(?:const noSQL =|NeedTransactions:|NeedProcesses:) +"(.*)"`)
-)
-
-// What cannot hold on an engine is said in the page of guarantees, with the reason that the matrix gives.
-func TestGuaranteesGiveReasons(t *testing.T) {
-	t.Parallel()
-	page, err := os.ReadFile("docs/guarantees.md")
-	require.NoError(t, err)
-	for file, reason := range map[string]struct {
-		*regexp.Regexp
-		n int
-	}{
-		"testdata/e2e/conformance_place_test.go": {reasonConst, 7},
-		"runtime/idemtest/memory_backend.go":     {reasonValue, 3},
-	} {
-		source, err := os.ReadFile(file)
-		require.NoError(t, err)
-		found := reason.FindAllSubmatch(source, -1)
-		assert.Len(t, found, reason.n, file)
-		for _, m := range found {
-			assert.Contains(t, string(page), string(m[1]))
-		}
-	}
-}

@@ -43,6 +43,7 @@ var promises = []promise{
 // elsewhere are the promises that other tests hold, and why not the suite.
 var elsewhere = []promise{
 	{"23", "it is about a proxy in front of one engine"},
+	{"24", "it is about servers that end or are away, of which each test has its own"},
 	{"L13", "it is about the clock of another process, which each driver's own test changes"},
 }
 
