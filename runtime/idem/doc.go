@@ -15,6 +15,7 @@
 //   - in a handler, [Permanent] for an error that no other run would mend, and [AfterCommit];
 //   - in a handler without a transaction, [FromContext], whose [Run.ExternalKey] is for the outside system that it calls: see
 //     [Lease];
+//   - [Transition], for a change of a row's state, which a conditional update decides and not a key;
 //   - the [Observer], which sees the [Outcome] of every delivery;
 //   - [Handler], which the generated accessors return: [Handler.Mark] records events that were handled before,
 //     and [Handler.InTx] delivers within a transaction that the caller has;
