@@ -146,6 +146,6 @@ func columns(ctx context.Context, conn *sql.Conn, table string) (names []string,
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
+	defer func() { err = errors.Join(err, rows.Err(), rows.Close()) }()
 	return rows.Columns()
 }

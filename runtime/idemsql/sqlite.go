@@ -58,7 +58,7 @@ func (e sqlite) columns(ctx context.Context, db *sql.DB, table string) (names []
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
+	defer func() { err = errors.Join(err, rows.Err(), rows.Close()) }()
 	return rows.Columns()
 }
 
