@@ -23,7 +23,7 @@ func NewGuard[Tx any](open func(driver.Config) (driver.Driver[Tx], error), opts 
 		return &Guard[Tx]{settings: s, err: fmt.Errorf("options: %w", err)}
 	}
 	if s.driver.Leases != nil {
-		return &Guard[Tx]{driver: driver.LeasesOnly[Tx](s.driver.Leases), settings: s}
+		open = func(c driver.Config) (driver.Driver[Tx], error) { return driver.LeasesOnly[Tx](c.Leases), nil }
 	}
 	d, err := open(s.driver)
 	if err != nil {
