@@ -22,6 +22,7 @@ var (
 	errBroken   = errors.New("broken")
 	errMisfit   = errors.New("not understood")
 	errDenied   = errors.New("not allowed")
+	errNoRoom   = errors.New("no room")
 )
 
 // fakeDB is a database in memory, with as much of a transaction as the engine can see: a key that is claimed is held
@@ -38,9 +39,11 @@ type fakeDB struct {
 	// The three below, if set, are asked once for each statement of a lease: whether it is executed twice, and answered the
 	// second time; for an error that comes in the place of its answer; and for when it is executed if that is only after its
 	// caller has gone.
-	twice   func(step string) bool
-	answer  func(step string) error
-	late    func(step string) <-chan struct{}
+	twice  func(step string) bool
+	answer func(step string) error
+	late   func(step string) <-chan struct{}
+	// room, if set, is asked before a result or a failure is written.
+	room    func(result []byte, failure string) error
 	columns []string // of the table
 
 	mu      sync.Mutex
@@ -143,6 +146,8 @@ func (db *fakeDB) Classify(err error) driver.Class {
 		return driver.Misfit
 	case errors.Is(err, errDenied):
 		return driver.Denied
+	case errors.Is(err, errNoRoom):
+		return driver.NoRoom
 	default:
 		return driver.Other
 	}
@@ -319,6 +324,11 @@ func (s *fakeSession) TakeOver(ctx context.Context, c store.Claim, seen store.Ow
 func (s *fakeSession) claim(ctx context.Context, step string, c store.Claim, wait time.Duration, free func(store.Row, bool) bool) (bool, error) {
 	if err := s.db.ask(step); err != nil {
 		return false, err
+	}
+	if s.db.room != nil {
+		if err := s.db.room(c.Result, c.Failure); err != nil {
+			return false, err
+		}
 	}
 	s.key = c.Handler + " " + c.Key
 	timer := time.NewTimer(wait)

@@ -138,6 +138,11 @@ func (k fakeKeys) Renew(ctx context.Context, h store.Holder, lease time.Duration
 }
 
 func (k fakeKeys) Finish(ctx context.Context, e store.End) (bool, error) {
+	if k.db.room != nil {
+		if err := k.db.room(e.Result, e.Failure); err != nil {
+			return false, err
+		}
+	}
 	return k.change(ctx, "finish", e.Holder, func(key string, r store.Row) bool {
 		r.State, r.Result, r.Failure, r.LeaseLeft = e.State, slices.Clone(e.Result), e.Failure, 0
 		k.put(key, r)

@@ -56,7 +56,12 @@ func (h *Handler[Tx, E, R]) InTx(ctx context.Context, tx Tx, e E) (result R, err
 	}
 	cause := err
 	point.At(point.BeforeFailure)
-	result, _, err = h.join(ctx, tx, h.failure(claim, &d, cause), &d, h.recording)
+	claim = h.failure(claim, &d, cause)
+	result, _, err = h.join(ctx, tx, claim, &d, h.recording)
+	if h.tooMuch(&d, err) {
+		d.outcome = ""
+		result, _, err = h.join(ctx, tx, h.plainly(claim, &d), &d, h.recording)
+	}
 	return h.recorded(&d, result, cause, err)
 }
 

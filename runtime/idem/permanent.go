@@ -83,6 +83,23 @@ func failureText(err error) string {
 	return s[:cut]
 }
 
+// plainText is a text with escapes in place of the letters that are not ASCII: a database whose encoding is not Unicode's may
+// not have them.
+func plainText(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		part := string(r)
+		if r >= utf8.RuneSelf {
+			part = fmt.Sprintf(`\u%04x`, r)
+		}
+		if b.Len()+len(part) > failureLimit {
+			break
+		}
+		b.WriteString(part)
+	}
+	return b.String()
+}
+
 // failed is what a delivery returns whose failure stands in the row.
 func (h *Handler[Tx, E, R]) failed(d *delivery, f *FailedError) error {
 	d.outcome = OutcomeFailed
@@ -95,8 +112,26 @@ func (h *Handler[Tx, E, R]) record(ctx context.Context, claim store.Claim, d *de
 	// The in-flight time and the retries begin anew: what the handler has used up is not the record's.
 	d.until, d.runs = time.Time{}, 0
 	point.At(point.BeforeFailure)
-	result, err := h.deliver(ctx, h.failure(claim, d, cause), d, h.recording)
+	claim = h.failure(claim, d, cause)
+	result, err := h.deliver(ctx, claim, d, h.recording)
+	if h.tooMuch(d, err) {
+		d.until, d.runs, d.outcome = time.Time{}, 0, ""
+		result, err = h.deliver(ctx, h.plainly(claim, d), d, h.recording)
+	}
 	return h.recorded(d, result, cause, err)
+}
+
+// tooMuch reports whether err, of a record, says that the database has no room for the failure's text. That of one that is
+// recorded has the handler's own error in it, which says nothing about that.
+func (h *Handler[Tx, E, R]) tooMuch(d *delivery, err error) bool {
+	return d.outcome == OutcomeError && h.guard.driver.Classify(err) == driver.NoRoom
+}
+
+// plainly is a failure's claim with a text that every database can hold.
+func (h *Handler[Tx, E, R]) plainly(claim store.Claim, d *delivery) store.Claim {
+	claim.Failure = plainText(claim.Failure)
+	d.failure.Failure = claim.Failure
+	return claim
 }
 
 // failure is the claim that records cause.

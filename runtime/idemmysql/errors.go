@@ -43,6 +43,8 @@ func classify(err error) driver.Class {
 		return driver.Busy
 	case errors.As(err, &table):
 		return driver.Misfit
+	case errors.Is(err, mysql.ErrPktTooLarge):
+		return driver.NoRoom
 	}
 	switch number(err) {
 	case deadlock, lockWait, changed, refusedByGroup:
@@ -74,6 +76,10 @@ func classify(err error) driver.Class {
 		3819, // a CHECK; MySQL
 		4025: // a CHECK; MariaDB
 		return driver.Misfit
+	case
+		1153, // over max_allowed_packet
+		1301: // a function's value over it
+		return driver.NoRoom
 	default:
 		return driver.Other
 	}

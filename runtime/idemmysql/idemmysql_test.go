@@ -96,6 +96,8 @@ func TestClassify(t *testing.T) {
 		{&driver.BusyError{Err: numbered(1205)}, driver.Busy},
 		{numbered(1062), driver.Other},
 		{numbered(1146), driver.Misfit},
+		{numbered(1153), driver.NoRoom},
+		{fmt.Errorf("wrapped: %w", mysql.ErrPktTooLarge), driver.NoRoom},
 		{numbered(1054), driver.Misfit},
 		{numbered(1364), driver.Misfit},
 		{numbered(3819), driver.Misfit},

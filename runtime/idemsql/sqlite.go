@@ -21,6 +21,7 @@ const (
 	codeBusy     = 5
 	codeLocked   = 6
 	codeReadonly = 8
+	codeTooBig   = 18
 	codeAuth     = 23
 )
 
@@ -44,6 +45,8 @@ func (sqlite) classify(err error) driver.Class {
 		return driver.Misfit
 	case codePerm, codeReadonly, codeAuth:
 		return driver.Denied
+	case codeTooBig:
+		return driver.NoRoom
 	default:
 		return driver.Other
 	}

@@ -44,13 +44,21 @@ func newPlace(t *testing.T, set setup, tables ...string) *pgx.ConnConfig {
 	}
 	for i, change := range changes {
 		if own.Database = name; i == 0 {
-			provide(t, config, "CREATE DATABASE "+name, "DROP DATABASE "+name+" WITH (FORCE)")
+			provide(t, config, "CREATE DATABASE "+name+set.encoded(), "DROP DATABASE "+name+" WITH (FORCE)")
 		}
 		admin(t, config, "ALTER DATABASE "+name+" "+change)
 	}
 	provide(t, own, "CREATE SCHEMA "+name, "DROP SCHEMA "+name+" CASCADE")
 	admin(t, own, tables...)
 	return own
+}
+
+// encoded is the rest of the statement that makes a database with the setup's encoding.
+func (set setup) encoded() string {
+	if set.encoding == "" {
+		return ""
+	}
+	return " ENCODING '" + set.encoding + "' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0"
 }
 
 // dsn is where the server is.

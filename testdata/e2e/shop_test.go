@@ -104,6 +104,7 @@ type setup struct {
 	options  []idem.Option
 	proxied  bool                  // PostgreSQL: through a proxy
 	database []string              // PostgreSQL: ALTER DATABASE … for each
+	encoding string                // PostgreSQL: of the database, which needs an ALTER DATABASE too; UTF8 if empty
 	pooler   *bouncer.Server       // PostgreSQL: through it
 	cluster  *pgtest.Cluster       // PostgreSQL: in it, and not on the server of all tests
 	same     *shop                 // in the place of another shop, of the same driver

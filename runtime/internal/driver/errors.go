@@ -24,6 +24,9 @@ const (
 	Misfit
 	// Denied is a statement that the database understands and does not allow.
 	Denied
+	// NoRoom is a statement with a value that the database cannot hold: larger than it takes, or a text with letters that
+	// its encoding does not have. Without that value it may take the statement.
+	NoRoom
 )
 
 // BusyError is an error of class Busy that no code tells: the bound of the wait passed on this side.
@@ -95,10 +98,12 @@ func LockTimeoutState(state string) bool { return state == "55P03" }
 func NoSavepointState(state string) bool { return state == "3B001" || state == "25P01" }
 
 // SchemaClass is the class of a SQLSTATE that a statement gets for what it is and not for what it meets: Denied for want of
-// a privilege, Misfit where a name or a type is not what the statement takes it for, otherwise Other. PostgreSQL, Appendix
-// A, classes 42 and 3F.
+// a privilege, Misfit where a name or a type is not what the statement takes it for, NoRoom where a value does not go into the
+// database, otherwise Other. PostgreSQL, Appendix A, classes 42, 3F, 22 and 54.
 func SchemaClass(state string) Class {
 	switch {
+	case state == "22021", state == "22P05", state == "54000":
+		return NoRoom
 	case state == "42501":
 		return Denied
 	case len(state) == 5 && (state[:2] == "42" || state == "3F000"):
