@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 )
 
 // ErrNoCommitHook is [AfterCommit] where there is no commit to wait for: outside of a handler, after it has returned, or in
@@ -42,6 +43,9 @@ func hookOf(ctx context.Context) *commitHook {
 type commitHook struct {
 	run   Run
 	outer *commitHook // of the run that this one was begun in
+
+	session any                                 // the driver's, for a change of state before the handler; nil of a Transition's run
+	wait    func(context.Context) time.Duration // how long that may wait
 
 	mu     sync.Mutex
 	closed bool

@@ -318,6 +318,9 @@ func (h *Handler[Tx, E, R]) execute(ctx context.Context, s driver.Session[Tx], e
 func (h *Handler[Tx, E, R]) own(d *delivery, err error) error {
 	d.outcome = OutcomeError
 	if r, ok := err.(*refusal); ok { // what a handler within the handler has returned is that one's
+		if h.guard.driver.Classify(r.err) == driver.Busy {
+			return h.inProgress(d, r.err)
+		}
 		d.outcome = r.outcome
 		return h.wrap(d.key, r.err)
 	}
@@ -326,7 +329,10 @@ func (h *Handler[Tx, E, R]) own(d *delivery, err error) error {
 
 // call is the handler's function, with a hook for what it wants done after the commit. A joined run has none to wait for.
 func (h *Handler[Tx, E, R]) call(ctx context.Context, s driver.Session[Tx], e E, d *delivery) (R, error) {
-	d.hook = &commitHook{run: newRun(&h.spec, e, d), outer: hookOf(ctx), closed: d.joined}
+	d.hook = &commitHook{
+		run: newRun(&h.spec, e, d), outer: hookOf(ctx), closed: d.joined,
+		session: driver.Inner(s), wait: func(ctx context.Context) time.Duration { return d.wait(ctx, h.spec.InFlight) },
+	}
 	defer d.hook.close()
 	return h.run(context.WithValue(ctx, hookKey{}, d.hook), s.Tx(), e)
 }

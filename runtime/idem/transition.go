@@ -82,7 +82,7 @@ func NewTransition[Tx, DB, E any](g *Guard[Tx], spec TransitionSpec[DB, E], run 
 	default:
 		var ok bool
 		if m.driver, ok = g.driver.(driver.Transitions[Tx, DB]); !ok {
-			m.err = errors.New("the guard's driver does not run the transition's statements: run go generate")
+			m.err = errNotItsDriver
 		} else {
 			m.err = spec.check()
 		}
@@ -239,7 +239,8 @@ func (m *mover[Tx, DB, E]) settle(ctx context.Context, e E, d *delivery, cause e
 			return ended, nil
 		case err == nil && !errors.Is(why, ErrUnmoved):
 			// The row has been moved on or removed, by somebody who may have come before the run or after it.
-			return ended, m.fail(d, fmt.Errorf("commit: %w: %w; now: %w", ErrCommitUnknown, cause, why))
+			// It is no answer to the event, which may have been carried out: so errors.Is does not find it.
+			return ended, m.fail(d, fmt.Errorf("commit: %w: %w; now: %v", ErrCommitUnknown, cause, why))
 		case err == nil:
 			err = why
 		}
@@ -285,7 +286,7 @@ func (m *mover[Tx, DB, E]) alone(ctx context.Context, e E, d *delivery) (step, e
 		return ended, nil
 	default:
 		// The schema that the code was generated for says that this cannot be.
-		return ended, m.fail(d, fmt.Errorf("%w: %d, and they have been changed: run go generate with the schema as it is", ErrManyRows, n))
+		return ended, m.fail(d, fmt.Errorf("%w: %d, and they may stay changed: run go generate with the schema as it is", ErrManyRows, n))
 	}
 }
 
@@ -305,7 +306,15 @@ func (m *mover[Tx, DB, E]) look(ctx context.Context, e E, look func(context.Cont
 // attempt goes once through UPDATE, handler and commit, on one connection.
 func (m *mover[Tx, DB, E]) attempt(ctx context.Context, e E, d *delivery) (step, error) {
 	s, err := m.driver.AcquireTransition(ctx)
-	if err != nil {
+	if d.retries == 0 {
+		// What is waited for a connection, the context bounds.
+		d.until = time.Now().Add(m.guard.settings.inFlightTimeout)
+	}
+	switch {
+	case err != nil && m.guard.driver.Classify(err) == driver.Locked:
+		// A new connection to SQLite may begin with a statement of the DSN's, and meet a lock in it.
+		return unclaimed, err
+	case err != nil:
 		return ended, m.fail(d, fmt.Errorf("no connection: %w", err))
 	}
 	// Also on a panic and on Goexit, without a recover: the panic goes on as it was.
@@ -324,6 +333,15 @@ func (m *mover[Tx, DB, E]) once(ctx context.Context, s driver.TransitionSession[
 	case n == 0:
 		row, err := m.look(ctx, e, s.Look)
 		return m.judge(ctx, e, d, row, err)
+	case !m.spec.OneRow:
+		// The others may be in states that are not moved.
+		row, err := m.spec.read(ctx, s.Read, waitUntil(ctx, d.until), e)
+		if err != nil {
+			return m.unmoved(ctx, d, err)
+		}
+		if row.Rows > 1 {
+			return ended, m.fail(d, fmt.Errorf("%w: %d", ErrManyRows, row.Rows))
+		}
 	}
 	d.run()
 	if err := m.body(ctx, s.Tx(), e, d); err != nil {
@@ -425,14 +443,20 @@ func (s *TransitionSpec[DB, E]) judge(e E, row RowState, err error, keyed bool) 
 		return fmt.Errorf("%w: %s", ErrRowNotFound, s.Column)
 	case row.Rows > 1:
 		return fmt.Errorf("%w: %d", ErrManyRows, row.Rows)
-	case !keyed && slices.Contains(s.Past, row.State):
-		return nil
-	case !slices.Contains(s.From, row.State):
+	}
+	// A state that the change may begin in comes first, also where it lies behind To on a way that leads back: the UPDATE has
+	// not moved the row from there, and that is no success.
+	from := slices.Contains(s.From, row.State)
+	switch {
+	case !from && (keyed || !slices.Contains(s.Past, row.State)):
 		return &ConflictError{Column: s.Column, Have: row.State, Want: s.To}
-	case s.Expect != nil && s.Expect(e) != row.Version:
+	case s.Expect != nil && (from && s.Expect(e) != row.Version || s.Expect(e) > row.Version):
+		// Nor can a row that has not come to the event's version have been moved by it.
 		return &StaleVersionError{Column: s.Column, Have: row.Version, Want: s.Expect(e)}
-	default:
+	case from:
 		return fmt.Errorf("%w: %s is %s", ErrUnmoved, s.Column, row.State)
+	default:
+		return nil
 	}
 }
 

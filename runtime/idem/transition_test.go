@@ -111,6 +111,10 @@ func (s *tableSession) Look(ctx context.Context, look func(context.Context, tabl
 	return s.t.Look(ctx, look)
 }
 
+func (s *tableSession) Read(ctx context.Context, _ time.Duration, look func(context.Context, tableTx) error) error {
+	return look(ctx, s.tx)
+}
+
 func (s *tableSession) Tx() tableTx { return s.tx }
 
 func (s *tableSession) Commit(context.Context, *store.Completion) error {

@@ -2,8 +2,12 @@ package idem
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
+	"time"
+
+	"github.com/idemgen/idemgen/runtime/internal/driver"
 )
 
 // WithTransition puts a change of state before a handler's function, for an event that has a key as well: once the key is
@@ -18,11 +22,15 @@ func WithTransition[Tx, DB, E, R any](spec TransitionSpec[DB, E], run func(conte
 		if err := spec.check(); err != nil {
 			return result, &refusal{err, OutcomeError}
 		}
-		db, ok := any(tx).(DB)
-		if !ok {
-			return result, &refusal{errors.New("the transaction does not run the transition's statements: run go generate"), OutcomeError}
+		hook := hookOf(ctx)
+		if hook == nil {
+			return result, &refusal{errNotItsDriver, OutcomeError}
 		}
-		if err := spec.move(ctx, db, e); err != nil {
+		in, ok := hook.session.(driver.Mover[DB])
+		if !ok {
+			return result, &refusal{errNotItsDriver, OutcomeError}
+		}
+		if err := spec.move(ctx, in, hook.wait, e); err != nil {
 			return result, err
 		}
 		if run == nil {
@@ -31,6 +39,8 @@ func WithTransition[Tx, DB, E, R any](spec TransitionSpec[DB, E], run func(conte
 		return run(ctx, tx, e)
 	}
 }
+
+var errNotItsDriver = errors.New("the guard's driver does not run the transition's statements: run go generate")
 
 // refusal is an error of a transition within a handler's run: not the handler's own.
 type refusal struct {
@@ -42,21 +52,29 @@ func (r *refusal) Error() string { return r.err.Error() }
 func (r *refusal) Unwrap() error { return r.err }
 
 // move moves the row of a keyed event, in the transaction that holds its claim.
-func (s *TransitionSpec[DB, E]) move(ctx context.Context, db DB, e E) error {
+func (s *TransitionSpec[DB, E]) move(ctx context.Context, in driver.Mover[DB], wait func(context.Context) time.Duration, e E) error {
 	if _, err := s.Row(e); err != nil {
 		return &refusal{err, OutcomeError}
 	}
 	for n := 0; ; n++ {
-		moved, err := s.Update(ctx, db, e)
+		moved, err := in.Move(ctx, wait(ctx), func(ctx context.Context, db DB) (int64, error) { return s.Update(ctx, db, e) })
 		switch {
 		case err != nil:
-			return &refusal{fmt.Errorf("update: %w", err), OutcomeError}
-		case moved == 1:
+			return unmovedIn(ctx, "update", err)
+		case moved == 1 && s.OneRow:
 			return nil
 		case moved > 1:
 			return &refusal{fmt.Errorf("%w: %d", ErrManyRows, moved), OutcomeError}
 		}
-		row, err := s.Look(ctx, db, e)
+		row, err := s.read(ctx, in.Read, wait(ctx), e)
+		switch {
+		case err != nil && !errors.Is(err, sql.ErrNoRows):
+			return unmovedIn(ctx, "look-up", err)
+		case moved == 1 && row.Rows <= 1:
+			return nil
+		case moved == 1:
+			return &refusal{fmt.Errorf("%w: %d", ErrManyRows, row.Rows), OutcomeError}
+		}
 		why := s.judge(e, row, err, true)
 		switch {
 		case refused(why):
@@ -69,4 +87,21 @@ func (s *TransitionSpec[DB, E]) move(ctx context.Context, db DB, e E) error {
 			return &refusal{why, OutcomeError}
 		}
 	}
+}
+
+// read reads the row, in the transaction that may have moved it.
+func (s *TransitionSpec[DB, E]) read(ctx context.Context, read func(context.Context, time.Duration, func(context.Context, DB) error) error, wait time.Duration, e E) (row RowState, err error) {
+	err = read(ctx, wait, func(ctx context.Context, db DB) error {
+		row, err = s.Look(ctx, db, e)
+		return err
+	})
+	return row, err
+}
+
+// unmovedIn is an error of the database before the handler ran.
+func unmovedIn(ctx context.Context, what string, err error) error {
+	if ctx.Err() != nil && !errors.Is(err, ctx.Err()) {
+		err = fmt.Errorf("%w: %w", ctx.Err(), err)
+	}
+	return &refusal{fmt.Errorf("%s: %w", what, err), OutcomeError}
 }

@@ -41,6 +41,12 @@ func (engine) Update(ctx context.Context, tx *sql.Tx, w sqltx.Waiting) (n int64,
 	return n, waitError(ctx, limited, err)
 }
 
+// Read is bounded in the same way, since it locks what it reads.
+func (e engine) Read(ctx context.Context, tx *sql.Tx, w sqltx.Waiting) error {
+	_, err := e.Update(ctx, tx, w)
+	return err
+}
+
 // waitError is a *driver.BusyError where the wait of a claim was over, by the server's bound or by ours.
 func waitError(ctx, limited context.Context, err error) error {
 	switch number(err) {

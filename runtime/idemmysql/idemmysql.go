@@ -108,7 +108,7 @@ func (d *database) joined(tx *sql.Tx) *sqltx.Joined[DBTX] {
 
 // newest reads the newest rows there are, by locking them: in a transaction of the caller's at REPEATABLE READ a plain SELECT
 // sees no row that was committed after the first one. The row of a key has been locked before by the claim that met it, so this
-// does not wait.
+// does not wait; a row of the user's may be anybody's.
 type newest struct{ *sql.Tx }
 
 func (n newest) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {

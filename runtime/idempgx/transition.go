@@ -12,7 +12,11 @@ import (
 	"github.com/idemgen/idemgen/runtime/internal/driver"
 )
 
-var _ driver.Transitions[pgx.Tx, DBTX] = (*pool)(nil)
+var (
+	_ driver.Transitions[pgx.Tx, DBTX] = (*pool)(nil)
+	_ driver.Mover[DBTX]               = (*session)(nil)
+	_ driver.Mover[DBTX]               = (*joined)(nil)
+)
 
 func (p *pool) Update(ctx context.Context, wait time.Duration, update func(context.Context, DBTX) (int64, error)) (int64, error) {
 	conn, err := p.db.Acquire(ctx)
@@ -111,10 +115,7 @@ func (s movingIn) Update(ctx context.Context, wait time.Duration, update func(co
 	if err := s.Begin(ctx); err != nil {
 		return 0, err
 	}
-	bounded, cancel := driver.BoundWait(ctx, wait)
-	defer cancel()
-	n, err := update(bounded, boundedIn{tx: s.outer, wait: wait})
-	return n, driver.WaitError(ctx, bounded, err)
+	return s.Move(ctx, wait, update)
 }
 
 func (s movingIn) Look(ctx context.Context, look func(context.Context, DBTX) error) error {
@@ -124,7 +125,30 @@ func (s movingIn) Look(ctx context.Context, look func(context.Context, DBTX) err
 	return look(ctx, s.outer)
 }
 
-// boundedIn is the DBTX of an UPDATE in a savepoint: it sends the bound of the wait before the statement, and the bound's
+func (s *session) Move(ctx context.Context, wait time.Duration, update func(context.Context, DBTX) (int64, error)) (int64, error) {
+	return move(ctx, s.tx.native, wait, update)
+}
+
+func (s *joined) Move(ctx context.Context, wait time.Duration, update func(context.Context, DBTX) (int64, error)) (int64, error) {
+	return move(ctx, s.outer, wait, update)
+}
+
+func move(ctx context.Context, tx pgx.Tx, wait time.Duration, update func(context.Context, DBTX) (int64, error)) (int64, error) {
+	bounded, cancel := driver.BoundWait(ctx, wait)
+	defer cancel()
+	n, err := update(bounded, boundedIn{tx: tx, wait: wait})
+	return n, driver.WaitError(ctx, bounded, err)
+}
+
+func (s *session) Read(ctx context.Context, _ time.Duration, look func(context.Context, DBTX) error) error {
+	return look(ctx, s.tx.native)
+}
+
+func (s *joined) Read(ctx context.Context, _ time.Duration, look func(context.Context, DBTX) error) error {
+	return look(ctx, s.outer)
+}
+
+// boundedIn is the DBTX of an UPDATE in a transaction that goes on: it sends the bound of the wait before the statement, and the bound's
 // removal behind it.
 type boundedIn struct {
 	noQuery

@@ -83,6 +83,12 @@ func (e postgresql) Update(ctx context.Context, tx *sql.Tx, w sqltx.Waiting) (in
 	return e.Claim(ctx, tx, w)
 }
 
+// Read has nothing to wait for.
+func (postgresql) Read(ctx context.Context, _ *sql.Tx, w sqltx.Waiting) error {
+	_, err := w.Run(ctx)
+	return err
+}
+
 func (postgresql) commit(ctx context.Context, s *session) error {
 	err := s.end((*sql.Tx).Commit)
 	state := driver.SQLState(err)

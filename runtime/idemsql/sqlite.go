@@ -75,6 +75,11 @@ func (e sqlite) Update(ctx context.Context, tx *sql.Tx, w sqltx.Waiting) (int64,
 	return e.Claim(ctx, tx, w)
 }
 
+func (e sqlite) Read(ctx context.Context, tx *sql.Tx, w sqltx.Waiting) error {
+	_, err := e.Claim(ctx, tx, w)
+	return err
+}
+
 // commit sends COMMIT as a statement, after which the transaction is still there if it is BUSY. Tx.Commit would have
 // ended it.
 func (e sqlite) commit(ctx context.Context, s *session) error {

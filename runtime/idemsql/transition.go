@@ -12,7 +12,11 @@ import (
 	"github.com/idemgen/idemgen/runtime/store"
 )
 
-var _ driver.Transitions[*sql.Tx, DBTX] = (*database)(nil)
+var (
+	_ driver.Transitions[*sql.Tx, DBTX] = (*database)(nil)
+	_ driver.Mover[DBTX]                = (*session)(nil)
+	_ driver.Mover[DBTX]                = (*sqltx.Joined[DBTX])(nil)
+)
 
 func (d *database) Update(ctx context.Context, wait time.Duration, update func(context.Context, DBTX) (int64, error)) (int64, error) {
 	return d.engine.alone(ctx, d, wait, update)
@@ -20,7 +24,7 @@ func (d *database) Update(ctx context.Context, wait time.Duration, update func(c
 
 // alone begins a transaction of its own, in which the wait can be bounded: a context that ends in a statement would cost the
 // connection, and leave open whether the statement takes place after all.
-func (e postgresql) alone(ctx context.Context, d *database, wait time.Duration, update func(context.Context, DBTX) (int64, error)) (int64, error) {
+func (postgresql) alone(ctx context.Context, d *database, wait time.Duration, update func(context.Context, DBTX) (int64, error)) (int64, error) {
 	conn, err := d.db.Conn(ctx)
 	if err != nil {
 		return 0, err
@@ -30,7 +34,7 @@ func (e postgresql) alone(ctx context.Context, d *database, wait time.Duration, 
 	if err := s.begin(ctx); err != nil {
 		return 0, err
 	}
-	n, err := e.Update(ctx, s.tx, sqltx.Waiting{Wait: wait, Run: func(ctx context.Context) (int64, error) { return update(ctx, s.tx) }})
+	n, err := s.Move(ctx, wait, update)
 	if err != nil || n != 1 {
 		return n, err
 	}
@@ -68,12 +72,20 @@ func (s moving) Update(ctx context.Context, wait time.Duration, update func(cont
 	if err := s.begin(ctx); err != nil {
 		return 0, err
 	}
-	n, err := s.db.engine.Update(ctx, s.tx, sqltx.Waiting{Wait: wait, Run: func(ctx context.Context) (int64, error) { return update(ctx, s.tx) }})
+	n, err := s.Move(ctx, wait, update)
 	if err != nil || n != 1 {
 		return n, err
 	}
 	_, err = s.tx.ExecContext(ctx, setMark)
 	return n, err
+}
+
+func (s *session) Move(ctx context.Context, wait time.Duration, update func(context.Context, DBTX) (int64, error)) (int64, error) {
+	return s.db.engine.Update(ctx, s.tx, sqltx.Waiting{Wait: wait, Run: func(ctx context.Context) (int64, error) { return update(ctx, s.tx) }})
+}
+
+func (s *session) Read(ctx context.Context, _ time.Duration, look func(context.Context, DBTX) error) error {
+	return look(ctx, s.tx)
 }
 
 func (s moving) Look(ctx context.Context, look func(context.Context, DBTX) error) error {

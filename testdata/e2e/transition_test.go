@@ -155,6 +155,11 @@ func TestTransition_ManyRows(t *testing.T) {
 		assert.Equal(t, "confirmed 1", o.found(t, a))
 		assert.Equal(t, "confirmed 1", o.found(t, b))
 		require.ErrorIs(t, o.ShipAll(ctx, events.Vague{Customer: "nobody"}), idem.ErrRowNotFound)
+		o.exec(t, `UPDATE orders SET status = 'pending' WHERE id = $1`, b)
+		require.ErrorIs(t, o.ShipAll(ctx, events.Vague{Customer: "acme"}), idem.ErrManyRows, "one of which can be moved")
+		require.ErrorIs(t, o.CancelAll(ctx, events.Vague{Customer: "acme"}), idem.ErrManyRows, "one of which can be moved")
+		assert.Equal(t, "confirmed 1", o.found(t, a))
+		assert.Equal(t, "pending 1", o.found(t, b))
 		assert.Zero(t, o.count(t, `SELECT count(*) FROM moves`))
 
 		o.exec(t, `DELETE FROM orders WHERE id = $1`, b)

@@ -67,3 +67,14 @@ type Session[Tx any] interface {
 	// connection back. A connection that cannot be rolled back is closed instead, which has the database do it.
 	Close(ctx context.Context)
 }
+
+// Inner is a driver's own session behind those that were put before it, which say so by an Unwrap.
+func Inner[Tx any](s Session[Tx]) Session[Tx] {
+	for {
+		before, ok := s.(interface{ Unwrap() Session[Tx] })
+		if !ok {
+			return s
+		}
+		s = before.Unwrap()
+	}
+}

@@ -30,10 +30,23 @@ type TransitionSession[Tx, DB any] interface {
 	// Look rolls back what Update has begun and runs a SELECT outside of it, so that what a rival has committed is seen at
 	// every isolation level, where the transaction is not the caller's.
 	Look(ctx context.Context, look func(context.Context, DB) error) error
+	// Read is Mover.Read.
+	Read(ctx context.Context, wait time.Duration, look func(context.Context, DB) error) error
 	// Tx is the transaction of the UPDATE, as a handler gets it.
 	Tx() Tx
 	// Commit is Session.Commit. There is no completion.
 	Commit(ctx context.Context, none *store.Completion) error
 	// Close is Session.Close.
 	Close(ctx context.Context)
+}
+
+// Mover is what a Session has for a change of state behind its claim, whose statements run on DB: every one that Acquire or Join
+// of a database's driver returns.
+type Mover[DB any] interface {
+	// Move runs an UPDATE in the session's transaction. It waits like Transitions.Update, for as long as the claim may: what the
+	// session's own settings say is for the handler.
+	Move(ctx context.Context, wait time.Duration, update func(context.Context, DB) (int64, error)) (int64, error)
+	// Read runs a SELECT there, which sees the transaction's own writes and what others have committed, as far as an UPDATE
+	// would. Where that takes a lock it waits like Move.
+	Read(ctx context.Context, wait time.Duration, look func(context.Context, DB) error) error
 }

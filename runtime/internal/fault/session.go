@@ -17,3 +17,6 @@ type session[Tx any] struct {
 func (s session[Tx]) Commit(ctx context.Context, c *store.Completion) error {
 	return s.plan.Commit(func() error { return s.Session.Commit(ctx, c) })
 }
+
+// Unwrap is the session as it was.
+func (s session[Tx]) Unwrap() driver.Session[Tx] { return s.Session }

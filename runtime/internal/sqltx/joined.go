@@ -23,6 +23,8 @@ type Engine interface {
 	Claim(ctx context.Context, tx *sql.Tx, w Waiting) (int64, error)
 	// Update runs the UPDATE of a transition in tx, which waits in the same way.
 	Update(ctx context.Context, tx *sql.Tx, w Waiting) (int64, error)
+	// Read runs a SELECT on what Newest makes of tx, and waits in the same way where that takes a lock.
+	Read(ctx context.Context, tx *sql.Tx, w Waiting) error
 	// NoPoint reports whether the release of a savepoint was answered with there being none.
 	NoPoint(err error) bool
 	// Aborted reports whether a statement was refused because an earlier error has aborted its transaction.
@@ -43,7 +45,8 @@ type Joined[DB any] struct {
 	// Claims is the guard's.
 	Claims *Registry
 
-	inside bool // of the savepoint
+	inside bool      // of the savepoint
+	until  time.Time // how long a transition's look may wait
 }
 
 func (s *Joined[DB]) Begin(ctx context.Context) error {
