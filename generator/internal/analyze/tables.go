@@ -306,14 +306,17 @@ func (c *tableCheck) version() {
 		c.counts(&t.Version, arg.ValuePos, true)
 	}
 	if t.Expect != nil {
-		c.counts(&t.Expect.Column, t.Expect.Pos, false)
+		if column := c.counts(&t.Expect.Column, t.Expect.Pos, false); column != nil {
+			t.Expect.Holds = column.ColumnType()
+		}
 	}
 }
 
-func (c *tableCheck) counts(name *string, pos token.Position, written bool) {
+// counts is the column, if it can be a version.
+func (c *tableCheck) counts(name *string, pos token.Position, written bool) *schema.Column {
 	column := c.column(name, pos)
 	if column == nil {
-		return
+		return nil
 	}
 	text := c.table.Text() + "." + column.Name
 	switch {
@@ -323,7 +326,10 @@ func (c *tableCheck) counts(name *string, pos token.Position, written bool) {
 		c.h.fail(pos, codeVersion, "declare it NOT NULL, with a default", "%s may be NULL, which is no version", text)
 	case column.Generated && written:
 		c.h.fail(pos, codeGenerated, "name a column that can be set", "%s is a generated column, which cannot be set", text)
+	default:
+		return column
 	}
+	return nil
 }
 
 // values checks the columns of row= and set=, and whether row= is one row.
@@ -333,6 +339,7 @@ func (c *tableCheck) values() {
 	for i := range t.Row {
 		if column := c.column(&t.Row[i].Column, t.Row[i].Pos); column != nil {
 			row = append(row, column.Name)
+			t.Row[i].Holds = column.ColumnType()
 		}
 	}
 	t.Unique = !c.table.Parent && c.table.Covered(row)
@@ -347,7 +354,7 @@ func (c *tableCheck) values() {
 			c.h.fail(v.PathPos, codeColumnType, "declare the column NULL, or name a value that is always there",
 				"%s may be absent, and %s.%s is NOT NULL", v.Path, c.table.Text(), column.Name)
 		default:
-			v.Nullable = !column.NotNull
+			v.Nullable, v.Holds = !column.NotNull, column.ColumnType()
 		}
 	}
 }

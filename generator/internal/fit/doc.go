@@ -2,6 +2,6 @@
 // made for the statements of transitions, and decides how a value of the payload becomes one. What could lose something on the
 // way is refused, at the position of the field's path in the directive.
 //
-// It comes after package sqlcrun and before package gocode, and knows Go's types only: what the column's own type is, sqlc has
-// answered.
+// It comes after package sqlcrun and before package gocode. What a column holds, package schema has read from its DDL and put
+// into the model; what its parameter is, sqlc has answered. A value has to fit both.
 package fit

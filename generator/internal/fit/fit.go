@@ -170,20 +170,13 @@ const (
 
 // check decides whether a value fits.
 func check(t *model.Transition, v *model.ColumnValue, u use, diags *diag.List) {
-	target, known := Of(v.Type)
 	column := strings.TrimSuffix(t.Text(), t.Column) + v.Column
-	refuse := func(mend, why string) {
-		diags.Add(v.PathPos, CodeType, mend, "%s is %s, and %s takes %s: %s", v.Path, typeText(v.Part.Type), column, v.Type.Text, why)
-	}
-	switch {
-	case !known:
-		refuse("set the column in the handler, or name a column of another type", "that conversion is not supported")
-	case u == compared && v.Part.Encode == model.Time:
-		refuse("name another column", "two times that should be equal seldom are to the last digit")
-	default:
-		if why, mend := misfit(v.Part, target, u); why != "" {
-			refuse(mend, why)
+	if f := misfit(v, u); f != nil {
+		takes := "takes " + v.Type.Text
+		if f.byDDL {
+			takes = "is " + v.Holds.Text
 		}
+		diags.Add(v.PathPos, CodeType, f.mend, "%s is %s, and %s %s: %s", v.Path, typeText(v.Part.Type), column, takes, f.why)
 	}
 }
 

@@ -1,7 +1,6 @@
 package fit
 
 import (
-	"go/types"
 	"strings"
 
 	"github.com/idemgen/idemgen/generator/internal/model"
@@ -73,66 +72,4 @@ func Of(t model.GoType) (Target, bool) {
 		return Target{Inner: "string", Cast: t}, true
 	}
 	return Target{}, false
-}
-
-// span is an integer type's range, in bits.
-type span struct {
-	bits   int
-	signed bool
-}
-
-var spans = map[string]span{
-	"int": {64, true}, "int8": {8, true}, "int16": {16, true}, "int32": {32, true}, "int64": {64, true},
-	"uint": {64, false}, "uint8": {8, false}, "byte": {8, false}, "uint16": {16, false}, "uint32": {32, false}, "uint64": {64, false},
-}
-
-// within says that every value of s is one of o.
-func (s span) within(o span) bool {
-	switch {
-	case s.signed == o.signed:
-		return s.bits <= o.bits
-	case o.signed:
-		return s.bits < o.bits
-	default:
-		return false
-	}
-}
-
-// misfit says why a value does not fit, and the mend; why is empty where it does.
-func misfit(p model.Part, t Target, u use) (why, mend string) {
-	if want, ok := spans[t.Inner]; ok && (p.Encode == model.Int || p.Encode == model.Uint) {
-		have := spans[basicName(p.Type)]
-		switch {
-		case !have.within(want):
-			return "the column cannot hold every value of it", "use the field type " + t.Inner + ", or a column that can hold more"
-		case u == compared && !want.within(have):
-			return "it cannot hold every value of the column", "use the field type " + t.Inner
-		}
-		return "", ""
-	}
-	for _, from := range accepts[t.Inner] {
-		if from == p.Encode {
-			return "", ""
-		}
-	}
-	return "that is another kind of value", "name a field of the column's kind"
-}
-
-// accepts are the kinds of value that each kind of parameter is made of.
-var accepts = map[string][]model.Encoding{
-	"string":  {model.String, model.Text, model.UUID},
-	"bool":    {model.Bool},
-	"float64": {model.Float},
-	"bytes":   {model.Bytes},
-	"uuid":    {model.UUID, model.String},
-	"time":    {model.Time},
-	"any":     {model.String, model.Int, model.Bool, model.Float, model.Bytes, model.Time},
-}
-
-func basicName(t types.Type) string {
-	b, ok := t.Underlying().(*types.Basic)
-	if !ok {
-		return ""
-	}
-	return b.Name()
 }

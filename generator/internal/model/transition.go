@@ -44,6 +44,8 @@ type ColumnValue struct {
 	Part    Part
 	// Nullable says that the column may be NULL.
 	Nullable bool
+	// Holds is what the column can hold.
+	Holds ColumnType
 	// Field and Type are the field of sqlc's parameters and its type, known once sqlc has run.
 	Field string
 	Type  GoType

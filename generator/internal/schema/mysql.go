@@ -188,6 +188,7 @@ func (t *myTable) column(d *ast.ColumnDef) {
 func (t *myTable) define(c *Column, d *ast.ColumnDef) {
 	*c = Column{Name: d.Name.Name.O, Type: strings.ToLower(d.Tp.CompactStr())}
 	c.Class, c.Size = myClass(d.Tp)
+	c.Bits, c.Unsigned = myBits[d.Tp.GetType()], mysql.HasUnsignedFlag(d.Tp.GetFlag())
 	if c.Class == Enum {
 		c.Type, c.Labels = "the enum", d.Tp.GetElems()
 	}
@@ -210,23 +211,40 @@ func (t *myTable) define(c *Column, d *ast.ColumnDef) {
 	}
 }
 
+// myBits are the sizes of integers and floats.
+var myBits = map[byte]int{
+	mysql.TypeTiny: 8, mysql.TypeShort: 16, mysql.TypeInt24: 24, mysql.TypeLong: 32, mysql.TypeLonglong: 64,
+	mysql.TypeFloat: 32, mysql.TypeDouble: 64,
+}
+
 // myClass is a type's class, and its size in characters.
 func myClass(tp *types.FieldType) (Class, int) {
+	binary := tp.GetCharset() == "binary"
 	switch tp.GetType() {
 	case mysql.TypeEnum:
 		return Enum, 0
 	case mysql.TypeVarchar, mysql.TypeVarString, mysql.TypeString:
-		if tp.GetCharset() == "binary" {
-			return Other, 0
+		if binary {
+			return Bytes, 0
 		}
 		return Text, max(tp.GetFlen(), 0)
 	case mysql.TypeTinyBlob, mysql.TypeBlob, mysql.TypeMediumBlob, mysql.TypeLongBlob:
-		if tp.GetCharset() == "binary" || mysql.HasBinaryFlag(tp.GetFlag()) {
-			return Other, 0
+		if binary || mysql.HasBinaryFlag(tp.GetFlag()) {
+			return Bytes, 0
 		}
 		return Text, 0
 	case mysql.TypeTiny, mysql.TypeShort, mysql.TypeInt24, mysql.TypeLong, mysql.TypeLonglong:
 		return Integer, 0
+	case mysql.TypeFloat, mysql.TypeDouble:
+		if tp.GetDecimal() < 0 {
+			return Float, 0
+		}
+	case mysql.TypeDatetime, mysql.TypeTimestamp:
+		if tp.GetDecimal() >= microseconds {
+			return Time, 0
+		}
+	case mysql.TypeJSON:
+		return JSON, 0
 	}
 	return Other, 0
 }

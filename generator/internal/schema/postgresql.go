@@ -225,6 +225,9 @@ func (r *pgReader) setType(t *pgTable, c *Column, name *pg.TypeName) {
 	if full.name == "varchar" || full.name == "bpchar" {
 		c.Size = typeSize(name)
 	}
+	if full.name == "timestamptz" && len(name.GetTypmods()) > 0 && typeSize(name) < microseconds {
+		t.typeOf[c] = pgName{} // it rounds
+	}
 	if len(name.GetArrayBounds()) > 0 {
 		t.typeOf[c] = pgName{"", "[]"}
 		c.Type += "[]"
@@ -422,15 +425,39 @@ func (r *pgReader) classify(t *pgTable, c *Column) {
 	if name.schema != "pg_catalog" && name.schema != homePostgreSQL {
 		return
 	}
-	switch name.name {
-	case "text", "varchar", "bpchar", "citext":
-		c.Class = Text
-	case "int2", "int4", "int8", "smallint", "integer", "bigint", "smallserial", "serial", "bigserial", "serial2", "serial4", "serial8":
-		c.Class = Integer
-	}
+	c.Class, c.Bits = pgClass(name.name)
 	if c.Class != Text {
 		c.Size = 0
 	}
+}
+
+// pgClass is the class of a type of the system, and its size in bits.
+func pgClass(name string) (Class, int) {
+	switch name {
+	case "text", "varchar", "bpchar", "citext":
+		return Text, 0
+	case "int2", "smallint", "smallserial", "serial2":
+		return Integer, 16
+	case "int4", "integer", "serial", "serial4":
+		return Integer, 32
+	case "int8", "bigint", "bigserial", "serial8":
+		return Integer, 64
+	case "float4":
+		return Float, 32
+	case "float8":
+		return Float, 64
+	case "bool":
+		return Bool, 0
+	case "uuid":
+		return UUID, 0
+	case "bytea":
+		return Bytes, 0
+	case "json", "jsonb":
+		return JSON, 0
+	case "timestamptz":
+		return Time, 0
+	}
+	return Other, 0
 }
 
 func (c *Column) addCheck(expr *pg.Node, as string) {

@@ -23,16 +23,26 @@ func (k Kind) String() string {
 	return [...]string{"a table", "a view", "a foreign or virtual table", "a table made by a query"}[k]
 }
 
-// Class is what a column can hold, as far as states and versions are concerned.
-type Class int
+// Class is what a column can hold, as far as transitions are concerned.
+type Class = model.ColumnClass
 
 // The classes of column.
 const (
-	Other Class = iota
-	Text
-	Enum
-	Integer
+	Other   = model.OtherColumn
+	Text    = model.TextColumn
+	Enum    = model.EnumColumn
+	Integer = model.IntegerColumn
+	Float   = model.FloatColumn
+	Bool    = model.BoolColumn
+	UUID    = model.UUIDColumn
+	Bytes   = model.BytesColumn
+	Time    = model.TimeColumn
+	JSON    = model.JSONColumn
+	Untyped = model.UntypedColumn
 )
+
+// microseconds is how many digits of a second a column has to keep for a time not to be rounded away.
+const microseconds = 6
 
 // A Table is a table or a view.
 type Table struct {
@@ -101,6 +111,8 @@ type Column struct {
 	Type      string // as the DDL writes it, more or less
 	Class     Class
 	Size      int // of a Text in characters; 0 for no limit
+	Bits      int // of an Integer and a Float
+	Unsigned  bool
 	NotNull   bool
 	Generated bool
 	// Labels are an Enum's, in order; of a Text the values that its CHECK names, which are good for a hint only.
@@ -113,6 +125,11 @@ type Column struct {
 type check struct {
 	text  string
 	holds func(value string) (ok, known bool)
+}
+
+// ColumnType is what the column can hold, for what is given to it.
+func (c *Column) ColumnType() model.ColumnType {
+	return model.ColumnType{Text: c.Type, Class: c.Class, Bits: c.Bits, Unsigned: c.Unsigned}
 }
 
 // Holds says whether the column can hold a state; why names what keeps it from that.

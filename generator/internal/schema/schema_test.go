@@ -202,7 +202,7 @@ DROP INDEX e ON orders;
 	assert.True(t, o.Column("id", true).NotNull)
 	assert.True(t, o.Column("g", true).Generated)
 	assert.Equal(t, Integer, o.Column("V", true).Class)
-	assert.Equal(t, Other, o.Column("bin", true).Class)
+	assert.Equal(t, Bytes, o.Column("bin", true).Class)
 	assert.Equal(t, View, s.Table("", "seen").Kind)
 	why, _ := o.Column("status", true).Holds("c")
 	assert.Equal(t, "is not a label of the enum", why)

@@ -3,6 +3,7 @@ package schema
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ncruces/go-sqlite3"
@@ -69,30 +70,54 @@ func query(db *sqlite3.Conn, sql string, row func(*sqlite3.Stmt), args ...string
 
 func sqliteColumns(db *sqlite3.Conn, t *Table) error {
 	var primary []string
-	err := query(db, `SELECT name, type, "notnull", hidden, pk FROM pragma_table_xinfo(?) WHERE hidden <> 1 ORDER BY cid`, func(s *sqlite3.Stmt) {
+	strict := false
+	err := query(db, `SELECT strict FROM pragma_table_list WHERE schema = 'main' AND name = ?`, func(s *sqlite3.Stmt) { strict = s.ColumnBool(0) }, t.Name)
+	err = errors.Join(err, query(db, `SELECT name, type, "notnull", hidden, pk FROM pragma_table_xinfo(?) WHERE hidden <> 1 ORDER BY cid`, func(s *sqlite3.Stmt) {
 		c := &Column{
 			Name: s.ColumnText(0), Type: strings.ToLower(s.ColumnText(1)), NotNull: s.ColumnBool(2),
 			Generated: s.ColumnInt(3) >= 2,
 		}
-		c.Class = affinity(c.Type)
+		c.Class, c.Bits = affinity(c.Type), 64
+		if strict && c.Type == "any" {
+			c.Class = Untyped
+		}
+		if c.Class == Other {
+			c.Type += " (a number to SQLite)"
+		}
 		if s.ColumnInt(4) > 0 {
 			primary = append(primary, c.Name)
 		}
 		t.Columns = append(t.Columns, c)
-	}, t.Name)
+	}, t.Name))
 	if len(primary) > 0 {
 		t.Keys = append(t.Keys, primary)
 	}
 	return err
 }
 
-// affinity is a declared type's class. SQLite, "Datatypes", chapter 3.1.
+// affinity is a declared type's class. SQLite, "Datatypes", chapter 3.1: of the types that it takes for numbers, those that
+// sqlc and the drivers know better have a class, and the others none. A text that looks like a number becomes one there.
 func affinity(declared string) Class {
-	switch {
-	case strings.Contains(declared, "int"):
+	has := func(parts ...string) bool {
+		return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(declared, part) })
+	}
+	switch name, _, _ := strings.Cut(declared, "("); {
+	case has("int"):
 		return Integer
-	case strings.Contains(declared, "char"), strings.Contains(declared, "clob"), strings.Contains(declared, "text"):
+	case has("char", "clob", "text"):
 		return Text
+	case declared == "":
+		return Untyped
+	case has("blob"):
+		return Bytes
+	case has("real", "floa", "doub"), name == "decimal", name == "numeric":
+		return Float
+	case name == "boolean", name == "bool":
+		return Bool
+	case name == "date", name == "datetime", name == "timestamp":
+		return Time
+	case name == "json", name == "jsonb":
+		return JSON
 	default:
 		return Other
 	}
