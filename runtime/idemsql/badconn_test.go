@@ -10,9 +10,10 @@ import (
 
 // breaking is a database whose connections break.
 type breaking struct {
-	stale    int // how many connections, counted from the first, are broken before BEGIN
+	stale    int // how many connections, counted from the first, are broken before anything is done on them
 	opened   int
 	executed int // statements, each of which is executed and not answered
+	pinged   int
 }
 
 func (b *breaking) Connect(context.Context) (sqldriver.Conn, error) {
@@ -37,6 +38,14 @@ func (c *breakingConn) BeginTx(context.Context, sqldriver.TxOptions) (sqldriver.
 	}
 	c.answer = func(string) error { return nil }
 	return c, nil
+}
+
+func (c *breakingConn) Ping(context.Context) error {
+	c.b.pinged++
+	if c.broken {
+		return sqldriver.ErrBadConn
+	}
+	return nil
 }
 
 func (c *breakingConn) ExecContext(context.Context, string, []sqldriver.NamedValue) (sqldriver.Result, error) {
@@ -98,10 +107,11 @@ func TestBeginOnStaleConnections(t *testing.T) {
 	}
 }
 
-// A statement that may have been executed is not sent again behind the engine's back.
+// A statement that may have been executed is not sent again behind the engine's back. But what the engine sends next does not
+// meet the other connections that broke.
 func TestOnce(t *testing.T) {
 	t.Parallel()
-	b := &breaking{}
+	b := &breaking{stale: 3}
 	db := b.open(t, 3)
 	_, err := once{db}.ExecContext(t.Context(), "UPDATE")
 	if !errors.Is(err, sqldriver.ErrBadConn) || b.executed != 1 {
@@ -109,6 +119,9 @@ func TestOnce(t *testing.T) {
 	}
 	if n := db.Stats().InUse; n != 0 {
 		t.Errorf("%d connections in use", n)
+	}
+	if b.pinged != 3 || b.opened != 4 {
+		t.Errorf("%d connections were looked at and %d opened: the two that were idle beside it, and one that works", b.pinged, b.opened)
 	}
 	b.executed = 0
 	if _, err = db.ExecContext(t.Context(), "UPDATE"); err == nil || b.executed < 2 {

@@ -3,6 +3,8 @@ package idemsql
 import (
 	"context"
 	"database/sql"
+	sqldriver "database/sql/driver"
+	"errors"
 )
 
 // once is a database that executes each statement once. A *sql.DB executes it again, on another connection, where the driver
@@ -16,7 +18,48 @@ func (o once) ExecContext(ctx context.Context, query string, args ...any) (sql.R
 	if err != nil {
 		return nil, err
 	}
+	result, err := conn.ExecContext(ctx, query, args...)
+	broken := bad(ctx, conn, err)
 	// The only error there is says that a broken connection has been closed already.
-	defer func() { _ = conn.Close() }()
-	return conn.ExecContext(ctx, query, args...)
+	_ = conn.Close()
+	if broken {
+		o.passOver(ctx)
+	}
+	return result, err
+}
+
+// passOver closes the idle connections that broke together with one, after a restart of the server say, until there is one that
+// works. The engine sends again what it may, a few times, and a lease does not outlast many times: they must not all meet
+// connections that are known to be suspect. What goes wrong here the next statement is told.
+func (o once) passOver(ctx context.Context) {
+	for range o.Stats().Idle + 1 {
+		conn, err := o.Conn(ctx)
+		if err != nil {
+			return
+		}
+		err = conn.PingContext(ctx)
+		broken := bad(ctx, conn, err)
+		_ = conn.Close()
+		if !broken {
+			return
+		}
+	}
+}
+
+// bad reports whether a statement failed for a broken connection, and not for its caller's end.
+func bad(ctx context.Context, conn *sql.Conn, err error) bool {
+	if err == nil || ctx.Err() != nil {
+		return false
+	}
+	if errors.Is(err, sqldriver.ErrBadConn) {
+		return true
+	}
+	valid := true
+	rerr := conn.Raw(func(conn any) error {
+		if v, ok := conn.(sqldriver.Validator); ok {
+			valid = v.IsValid()
+		}
+		return nil
+	})
+	return rerr != nil || !valid
 }

@@ -28,7 +28,7 @@ type session struct {
 // that were idle beside it. Nothing has been done on it, and it is not to be had again: the next one is tried.
 func (s *session) begin(ctx context.Context) error {
 	err := s.beginOnce(ctx)
-	if !s.bad(ctx, err) {
+	if !bad(ctx, s.conn, err) {
 		return err
 	}
 	for range s.db.db.Stats().Idle + 1 {
@@ -39,29 +39,11 @@ func (s *session) begin(ctx context.Context) error {
 			return cerr
 		}
 		s.conn = conn
-		if err = s.beginOnce(ctx); !s.bad(ctx, err) {
+		if err = s.beginOnce(ctx); !bad(ctx, s.conn, err) {
 			return err
 		}
 	}
 	return err
-}
-
-// bad reports whether BEGIN failed for a broken connection, and not for its caller's end.
-func (s *session) bad(ctx context.Context, err error) bool {
-	if err == nil || ctx.Err() != nil {
-		return false
-	}
-	if errors.Is(err, sqldriver.ErrBadConn) {
-		return true
-	}
-	valid := true
-	rerr := s.conn.Raw(func(conn any) error {
-		if v, ok := conn.(sqldriver.Validator); ok {
-			valid = v.IsValid()
-		}
-		return nil
-	})
-	return rerr != nil || !valid
 }
 
 func (s *session) beginOnce(ctx context.Context) (err error) {
