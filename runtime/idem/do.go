@@ -233,7 +233,7 @@ func (h *Handler[Tx, E, R]) unclaimed(ctx context.Context, d *delivery, what str
 	case driver.Misfit, driver.Denied:
 		return result, unusable, err
 	default:
-		return result, ended, h.fail(d, fmt.Errorf("%s: %w", what, err))
+		return result, ended, h.fail(d, fmt.Errorf("%s: %w", what, commitError(err)))
 	}
 }
 

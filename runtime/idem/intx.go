@@ -14,7 +14,8 @@ import (
 // InTx delivers e within tx, a transaction that the caller has begun and will end. Claim, handler and result are in a
 // savepoint of it: they take effect if and when the caller commits, and with everything else that is in tx. An error of the
 // handler, or a panic, rolls back to the savepoint, and tx can go on. Where it cannot go back, since the handler has left rows
-// open or has ended tx, all of tx is given up: it cannot be committed. The database has to be the guard's.
+// open or has ended tx, all of tx is given up: it cannot be committed. So it is, with [ErrTransactionLost] and nothing done, where
+// tx has ended in the database before, which *sql.Tx and pgx.Tx do not notice. The database has to be the guard's.
 //
 // What [Handler.Do] does beyond that takes a transaction of its own, and there is none:
 //

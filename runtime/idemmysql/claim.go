@@ -56,6 +56,33 @@ func waitError(ctx, limited context.Context, err error) error {
 	return driver.WaitError(ctx, limited, err)
 }
 
+// Savepoint sets two: one to go back to, and a mark in it that Whole asks for. Outside of a transaction, as after a deadlock that the
+// caller has not returned, the server sets none and says nothing; to go back to one shows it.
+func (e engine) Savepoint(ctx context.Context, tx *sql.Tx, name string) error {
+	for _, statement := range []string{"SAVEPOINT ", "SAVEPOINT " + markOf, "ROLLBACK TO SAVEPOINT " + markOf} {
+		if _, err := tx.ExecContext(ctx, statement+name); err != nil {
+			return e.lost(err)
+		}
+	}
+	return nil
+}
+
+// markOf begins the name of a savepoint's mark.
+const markOf = "mark_"
+
+// Whole comes before the claim is completed, which outside of a transaction would be committed at once.
+func (e engine) Whole(ctx context.Context, tx *sql.Tx, name string) error {
+	_, err := tx.ExecContext(ctx, "RELEASE SAVEPOINT "+markOf+name)
+	return e.lost(err)
+}
+
+func (e engine) lost(err error) error {
+	if e.NoPoint(err) {
+		return &driver.CommitError{Fate: driver.Lost, Err: err}
+	}
+	return err
+}
+
 func (engine) NoPoint(err error) bool { return number(err) == noPoint }
 
 // Aborted is false: an error undoes its statement, or all of the transaction, and the next statement is taken either way.

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 
 	"github.com/idemgen/idemgen/runtime/idem"
@@ -48,9 +49,7 @@ type database struct {
 	db      *sql.DB
 	queries queries
 	options sql.TxOptions
-	claims  sqltx.Registry
-	points  atomic.Int64 // counts savepoints
-	fits    atomic.Bool  // the table has been looked at, and is as the statements need it
+	fits    atomic.Bool // the table has been looked at, and is as the statements need it
 }
 
 // queries are the store's, of which a claim of a key that has a row is no error.
@@ -101,8 +100,6 @@ func (d *database) joined(tx *sql.Tx) *sqltx.Joined[DBTX] {
 		On:      func(tx *sql.Tx) DBTX { return tx },
 		Newest:  func(tx *sql.Tx) DBTX { return newest{tx} },
 		Engine:  engine{d},
-		Point:   fmt.Sprintf("idemgen_%d", d.points.Add(1)),
-		Claims:  &d.claims,
 	}
 }
 
@@ -147,5 +144,10 @@ func columns(ctx context.Context, conn *sql.Conn, table string) (names []string,
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, rows.Err(), rows.Close()) }()
-	return rows.Columns()
+	names, err = rows.Columns()
+	for i, name := range names {
+		// With columnsWithAlias=true in the DSN the driver puts the table's name before it.
+		names[i] = name[strings.LastIndexByte(name, '.')+1:]
+	}
+	return names, err
 }

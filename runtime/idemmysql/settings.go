@@ -11,20 +11,24 @@ import (
 )
 
 // The settings of a session are kept in variables of the session, so that to change and to restore them is one statement each.
-// A transaction that somebody has left on the connection is committed by autocommit = 1, as BEGIN would.
+// A transaction that somebody has left on the connection is committed, as BEGIN would, when autocommit becomes 1, which it has not
+// been before. A completion_type of CHAIN would have COMMIT and ROLLBACK begin another one, and RELEASE close the connection.
 const (
-	hold        = `SET @idemgen_autocommit = @@SESSION.autocommit, SESSION autocommit = 1, SESSION autocommit = 0`
-	commitEach  = `SET @idemgen_autocommit = @@SESSION.autocommit, SESSION autocommit = 1`
-	restoreHold = `SET SESSION autocommit = @idemgen_autocommit`
+	commitEach = `SET @idemgen_autocommit = @@SESSION.autocommit, @idemgen_completion = @@SESSION.completion_type,
+SESSION completion_type = 'NO_CHAIN', SESSION autocommit = 0, SESSION autocommit = 1`
+	hold        = commitEach + `, SESSION autocommit = 0`
+	restoreHold = `SET SESSION autocommit = @idemgen_autocommit, SESSION completion_type = @idemgen_completion`
 )
 
-// Strict is the SQL mode of the statements that write names and keys: other modes cut off what does not fit.
+// Strict is the SQL mode of the statements that write names and keys: other modes cut off what does not fit. And sql_safe_updates
+// takes the cleanup for a DELETE of everything.
 const (
 	bound = `SET @idemgen_row_wait = @@SESSION.innodb_lock_wait_timeout, @idemgen_table_wait = @@SESSION.lock_wait_timeout,
-@idemgen_sql_mode = @@SESSION.sql_mode, SESSION innodb_lock_wait_timeout = %s, SESSION lock_wait_timeout = %d,
-SESSION sql_mode = 'STRICT_ALL_TABLES'`
+@idemgen_sql_mode = @@SESSION.sql_mode, @idemgen_safe = @@SESSION.sql_safe_updates,
+SESSION innodb_lock_wait_timeout = %s, SESSION lock_wait_timeout = %d,
+SESSION sql_mode = 'STRICT_ALL_TABLES', SESSION sql_safe_updates = 0`
 	restoreBound = `SET SESSION innodb_lock_wait_timeout = @idemgen_row_wait, SESSION lock_wait_timeout = @idemgen_table_wait,
-SESSION sql_mode = @idemgen_sql_mode`
+SESSION sql_mode = @idemgen_sql_mode, SESSION sql_safe_updates = @idemgen_safe`
 )
 
 // noWait is the least that the engine can wait for a row. MariaDB takes 0 for no wait; MySQL's least is 1, and 0 is an error in

@@ -3,12 +3,11 @@ package idempgx
 import "strings"
 
 // mayEnd reports whether a text holds a statement that ends a transaction. It looks at the beginnings of statements, and
-// takes every semicolon for an end of one: it may say yes for a text that only quotes such a statement, which costs a
-// check before COMMIT.
+// takes every semicolon for an end of one, also in quotes and comments: it may say yes for a text that only quotes such a
+// statement, which costs a check before COMMIT. What a semicolon in quotes seems to begin, a comment say, hides no other.
 func mayEnd(sql string) bool {
 	for {
-		sql = skipBlank(sql)
-		switch word := leadingWord(sql); {
+		switch word := leadingWord(skipBlank(sql)); {
 		case strings.EqualFold(word, "commit"), strings.EqualFold(word, "end"), strings.EqualFold(word, "rollback"),
 			strings.EqualFold(word, "abort"), strings.EqualFold(word, "prepare"):
 			return true

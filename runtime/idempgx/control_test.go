@@ -18,6 +18,10 @@ func TestMayEnd(t *testing.T) {
 		"/* a /* nested */ one */ ROLLBACK":    true,
 		"SELECT 1 /* ; */; -- so\r\n /**/ END": true,
 		"ROLLBACK TO SAVEPOINT a":              true, // for simplicity's sake
+		"SELECT '; /*'; COMMIT; BEGIN":         true,
+		"SELECT 1 -- ; /*\n; COMMIT":           true,
+		"SELECT $$; -- $$; ROLLBACK":           true,
+		"SELECT '; /* ;'; END; SELECT '*/'":    true,
 
 		"":             false,
 		"-- commit":    false,

@@ -52,7 +52,6 @@ type database struct {
 	queries store.Queries[DBTX]
 	engine  engine
 	options sql.TxOptions
-	claims  sqltx.Registry
 }
 
 // engine is what differs between the databases behind database/sql.
@@ -102,7 +101,7 @@ func (d *database) Join(tx *sql.Tx) (driver.Session[*sql.Tx], error) {
 func (d *database) joined(tx *sql.Tx) *sqltx.Joined[DBTX] {
 	on := func(tx *sql.Tx) DBTX { return tx }
 	return &sqltx.Joined[DBTX]{
-		Handle: tx, Queries: d.queries, On: on, Newest: on, Engine: d.engine, Point: "idemgen", Claims: &d.claims,
+		Handle: tx, Queries: d.queries, On: on, Newest: on, Engine: d.engine,
 	}
 }
 

@@ -107,6 +107,18 @@ func (postgresql) commit(ctx context.Context, s *session) error {
 	}
 }
 
+// Savepoint is refused outside of a transaction.
+func (e postgresql) Savepoint(ctx context.Context, tx *sql.Tx, name string) error {
+	_, err := tx.ExecContext(ctx, "SAVEPOINT "+name)
+	if e.NoPoint(err) {
+		return &driver.CommitError{Fate: driver.Lost, Err: err}
+	}
+	return err
+}
+
+// Whole has nothing to do: outside of a transaction, or in another one, the release of the savepoint fails.
+func (postgresql) Whole(context.Context, *sql.Tx, string) error { return nil }
+
 func (postgresql) Aborted(err error) bool { return driver.SQLState(err) == abortedState }
 
 func (postgresql) NoPoint(err error) bool { return driver.NoSavepointState(driver.SQLState(err)) }

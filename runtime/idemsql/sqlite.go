@@ -143,6 +143,26 @@ func (sqlite) uncommitted(s *session, err error) error {
 	}
 }
 
+// errNoTransaction is what a savepoint would have been set in.
+var errNoTransaction = errors.New("there is no transaction: an OR ROLLBACK, a full disk or a statement whose context was over has rolled it back, or it was ended by SQL text")
+
+// Savepoint asks for a transaction first, which is refused where there is one. Where there is none, SAVEPOINT would begin one,
+// and its release commit it: before the caller does, and without what the caller has written.
+func (sqlite) Savepoint(ctx context.Context, tx *sql.Tx, name string) error {
+	_, err := tx.ExecContext(ctx, "BEGIN")
+	switch {
+	case err == nil:
+		return &driver.CommitError{Fate: driver.Lost, Err: errNoTransaction} // what was begun goes with tx
+	case primaryCode(err) != codeError:
+		return err
+	}
+	_, err = tx.ExecContext(ctx, "SAVEPOINT "+name)
+	return err
+}
+
+// Whole has nothing to do that the release of the savepoint does not.
+func (sqlite) Whole(context.Context, *sql.Tx, string) error { return nil }
+
 func (sqlite) Aborted(error) bool { return false }
 
 func (sqlite) NoPoint(err error) bool { return primaryCode(err) == codeError }

@@ -36,6 +36,8 @@ func TestPGXTx_EndedAndBegunAgain(t *testing.T) {
 		"statement by statement": run("ROLLBACK", "BEGIN"),
 		"in a chain":             run("-- name: Undo :exec\nrollback and chain"),
 		"in one text":            run("SELECT 1; ROLLBACK; BEGIN"),
+		"behind a quoted text":   run("SELECT '; /*'; ROLLBACK; BEGIN"),
+		"behind a comment":       run("SELECT 1 -- ; /*\n; ROLLBACK; BEGIN"),
 		"by Query": func(ctx context.Context, tx pgx.Tx) error {
 			rows, err := tx.Query(ctx, "ROLLBACK AND CHAIN")
 			rows.Close()

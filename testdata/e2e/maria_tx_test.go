@@ -37,7 +37,16 @@ var myModes = map[string]func(*mysql.Config){
 	"repeatable read":    sessionLevel("REPEATABLE-READ"),
 	"snapshot isolation": snapshots,
 	"in Bulgarian":       func(c *mysql.Config) { c.Params = map[string]string{"lc_messages": "'bg_BG'"} },
+	"chained":            completion("CHAIN"),
+	"released":           completion("RELEASE"),
+	"safe updates":       func(c *mysql.Config) { c.Params = map[string]string{"sql_safe_updates": "1"} },
+	"bulk load":          func(c *mysql.Config) { c.Params = map[string]string{"unique_checks": "0", "foreign_key_checks": "0"} },
 	"no deadlock search": func(c *mysql.Config) { c.Params = map[string]string{"innodb_lock_wait_timeout": "1"} },
+}
+
+// completion is what the session does after each COMMIT and ROLLBACK.
+func completion(kind string) func(*mysql.Config) {
+	return func(c *mysql.Config) { c.Params = map[string]string{"completion_type": "'" + kind + "'"} }
 }
 
 // Everything a delivery can meet, on every kind of session. The settings of the connections are afterwards what they were.
@@ -67,7 +76,7 @@ func TestMaria_Sessions(t *testing.T) {
 
 // mySettings are those of a session that the driver changes.
 const mySettings = `SELECT CONCAT_WS(' ', @@SESSION.autocommit, @@SESSION.innodb_lock_wait_timeout, @@SESSION.lock_wait_timeout,
-	@@SESSION.tx_isolation, @@SESSION.sql_mode)`
+	@@SESSION.tx_isolation, @@SESSION.sql_mode, @@SESSION.completion_type, @@SESSION.sql_safe_updates)`
 
 // settings are those of one of the pool's connections.
 func (s *shop) settings(t *testing.T) (all string) {
@@ -91,6 +100,39 @@ func (s *shop) allHave(t *testing.T, want string) {
 	assert.NotEmpty(t, conns)
 	for _, conn := range conns {
 		require.NoError(t, conn.Close())
+	}
+}
+
+// A transaction that somebody has begun by SQL text on one of the pool's connections, and left there, is committed as by BEGIN: what
+// a delivery writes is not in it.
+func TestMaria_TransactionLeftOnTheConnection(t *testing.T) {
+	for name, autocommit := range map[string]string{"autocommit": "1", "no autocommit": "0"} {
+		t.Run(name, func(t *testing.T) {
+			eachMaria(t, func(t *testing.T, d driver) {
+				s := d.open(t, setup{mysql: func(c *mysql.Config) { c.Params = map[string]string{"autocommit": autocommit} }})
+				s.db.SetMaxOpenConns(1)
+				s.charging(t)
+				leave := func() {
+					for _, text := range []string{`BEGIN`, `INSERT INTO effects (what, worker) VALUES ('left', 'somebody')`} {
+						_, err := s.db.ExecContext(t.Context(), text)
+						require.NoError(t, err)
+					}
+				}
+				leave()
+				_, err := s.Charge(t.Context(), order())
+				require.NoError(t, err)
+				states, _ := s.states(t)
+				assert.Equal(t, []string{"done"}, states, "visible to others")
+				leave()
+				_, err = s.PlaceOrder(t.Context(), order())
+				require.NoError(t, err)
+				_, err = s.db.ExecContext(t.Context(), `ROLLBACK`)
+				require.NoError(t, err)
+				assert.Len(t, s.rows(t), 2)
+				assert.Equal(t, 3, s.effects(t))
+				s.returned(t)
+			})
+		})
 	}
 }
 

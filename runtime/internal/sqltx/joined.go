@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/idemgen/idemgen/runtime/internal/driver"
@@ -19,12 +21,18 @@ type Waiting struct {
 
 // Engine is what differs between the databases in a transaction of the caller's.
 type Engine interface {
+	// Savepoint sets a savepoint in tx. It returns a *driver.CommitError of fate Lost where tx has ended in the database without
+	// database/sql knowing of it, and nothing has been done then: what came after it would be on its own.
+	Savepoint(ctx context.Context, tx *sql.Tx, name string) error
 	// Claim runs a claim or a take-over in tx, where it waits for a rival at most for the time given.
 	Claim(ctx context.Context, tx *sql.Tx, w Waiting) (int64, error)
 	// Update runs the UPDATE of a transition in tx, which waits in the same way.
 	Update(ctx context.Context, tx *sql.Tx, w Waiting) (int64, error)
 	// Read runs a SELECT on what Newest makes of tx, and waits in the same way where that takes a lock.
 	Read(ctx context.Context, tx *sql.Tx, w Waiting) error
+	// Whole returns such an error where the savepoint is gone, before anything is written into what is left. An engine whose
+	// statements fail there by themselves has nothing to do.
+	Whole(ctx context.Context, tx *sql.Tx, name string) error
 	// NoPoint reports whether the release of a savepoint was answered with there being none.
 	NoPoint(err error) bool
 	// Aborted reports whether a statement was refused because an earlier error has aborted its transaction.
@@ -40,20 +48,26 @@ type Joined[DB any] struct {
 	Queries    store.Queries[DB]
 	On, Newest func(*sql.Tx) DB
 	Engine     Engine
-	// Point is the savepoint's name. Where one within another of the same name replaces it, each session needs its own.
-	Point string
-	// Claims is the guard's.
-	Claims *Registry
 
+	point  string    // the savepoint's name
 	inside bool      // of the savepoint
 	until  time.Time // how long a transition's look may wait
 }
+
+// points numbers the savepoints of this process, so that no two of a transaction share a name, whichever guards they are of: on
+// MySQL one within another of the same name replaces it.
+var points atomic.Int64
 
 func (s *Joined[DB]) Begin(ctx context.Context) error {
 	if err := s.back(ctx); err != nil {
 		return err
 	}
-	if _, err := s.Handle.ExecContext(ctx, "SAVEPOINT "+s.Point); err != nil {
+	s.point = fmt.Sprintf("idemgen_%d", points.Add(1))
+	if err := s.Engine.Savepoint(ctx, s.Handle, s.point); err != nil {
+		if lost := (*driver.CommitError)(nil); errors.As(err, &lost) {
+			// Nobody shall go on in a transaction that is none. The first error tells more than this one.
+			_ = s.Handle.Rollback()
+		}
 		return err
 	}
 	s.inside = true
@@ -71,9 +85,9 @@ func (s *Joined[DB]) back(ctx context.Context) error {
 	ctx, cancel := driver.Detach(ctx)
 	defer cancel()
 	point.At(point.BeforeSavepointRollback)
-	_, err := s.Handle.ExecContext(ctx, "ROLLBACK TO SAVEPOINT "+s.Point)
+	_, err := s.Handle.ExecContext(ctx, "ROLLBACK TO SAVEPOINT "+s.point)
 	if err == nil {
-		_, err = s.Handle.ExecContext(ctx, "RELEASE SAVEPOINT "+s.Point)
+		_, err = s.Handle.ExecContext(ctx, "RELEASE SAVEPOINT "+s.point)
 	}
 	if err != nil {
 		// The first error tells more than the second, which is the transaction's end.
@@ -106,7 +120,7 @@ func (s *Joined[DB]) claim(ctx context.Context, owner store.Owner, wait time.Dur
 	if err != nil || n != 1 {
 		return false, err
 	}
-	s.Claims.note(s.Handle, owner)
+	joinedClaims.note(s.Handle, owner)
 	return true, nil
 }
 
@@ -118,12 +132,15 @@ func (s *Joined[DB]) Lookup(ctx context.Context, handler, key string) (store.Row
 }
 
 func (s *Joined[DB]) Mine(_ context.Context, owner store.Owner) (bool, error) {
-	return s.Claims.noted(s.Handle, owner), nil
+	return joinedClaims.noted(s.Handle, owner), nil
 }
 
 func (s *Joined[DB]) Commit(ctx context.Context, c *store.Completion) error {
 	ctx, cancel := driver.Detach(ctx)
 	defer cancel()
+	if err := s.Engine.Whole(ctx, s.Handle, s.point); err != nil {
+		return s.unreleased(err)
+	}
 	if c != nil {
 		n, err := s.Queries.Complete(ctx, s.On(s.Handle), *c)
 		switch {
@@ -134,7 +151,7 @@ func (s *Joined[DB]) Commit(ctx context.Context, c *store.Completion) error {
 		}
 	}
 	point.At(point.BeforeSavepointRelease)
-	if _, err := s.Handle.ExecContext(ctx, "RELEASE SAVEPOINT "+s.Point); err != nil {
+	if _, err := s.Handle.ExecContext(ctx, "RELEASE SAVEPOINT "+s.point); err != nil {
 		if s.Engine.NoPoint(err) {
 			return &driver.CommitError{Fate: driver.Lost, Err: err}
 		}

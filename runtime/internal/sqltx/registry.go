@@ -9,14 +9,17 @@ import (
 	"github.com/idemgen/idemgen/runtime/store"
 )
 
-// Registry keeps the owners of the claims that were made in the callers' transactions. When such a transaction ends nobody
+// joinedClaims are those of all guards, since several can have one table of keys.
+var joinedClaims registry
+
+// registry keeps the owners of the claims that were made in the callers' transactions. When such a transaction ends nobody
 // tells, so its entry goes with it to the garbage collector; until then it does no harm, since nobody else has these owners.
-type Registry struct {
+type registry struct {
 	mu  sync.Mutex
 	txs map[weak.Pointer[sql.Tx]]map[store.Owner]bool
 }
 
-func (r *Registry) note(tx *sql.Tx, owner store.Owner) {
+func (r *registry) note(tx *sql.Tx, owner store.Owner) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	key := weak.Make(tx)
@@ -32,13 +35,13 @@ func (r *Registry) note(tx *sql.Tx, owner store.Owner) {
 	owners[owner] = true
 }
 
-func (r *Registry) noted(tx *sql.Tx, owner store.Owner) bool {
+func (r *registry) noted(tx *sql.Tx, owner store.Owner) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.txs[weak.Make(tx)][owner]
 }
 
-func (r *Registry) forget(key weak.Pointer[sql.Tx]) {
+func (r *registry) forget(key weak.Pointer[sql.Tx]) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.txs, key)
