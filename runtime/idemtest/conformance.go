@@ -64,7 +64,7 @@ const (
 
 // Setup is what a scenario asks of its place.
 type Setup struct {
-	// Faults has LoseCommit, BreakCommit, HoldCommit, LoseAnswer, BeforeLookup and Translate work.
+	// Faults has LoseCommit, BreakCommit, HoldCommit, LoseAnswer, Before and Translate work.
 	Faults bool
 	// Alone has the guard's database be one connection, whose round trips RoundTrips counts.
 	Alone bool
@@ -118,8 +118,8 @@ type Place[Tx any] struct {
 	HoldCommit func() (letGo func())
 	// LoseAnswer has the answer to the next of the store's queries with this name get lost: it has been executed by then.
 	LoseAnswer func(query string)
-	// BeforeLookup has do run once, before the next look-up of a row.
-	BeforeLookup func(do func())
+	// Before has do run once, before the next of the store's queries with this name is executed.
+	Before func(query string, do func())
 	// Translate has the texts of all errors come in another language from now on.
 	Translate func()
 
@@ -164,12 +164,12 @@ func (p Place[Tx]) lacks(n Need) string {
 		missing = map[string]bool{
 			"Guard": p.Guard == nil, "InUse": p.InUse == nil, "Rows": p.Rows == nil, "Alter": p.Alter == nil, "Put": p.Put == nil,
 			"Fill": p.Fill == nil, "Clear": p.Clear == nil, "Lock": p.Lock == nil, "LoseAnswer": p.LoseAnswer == nil,
+			"Before": p.Before == nil,
 		}
 	case NeedTransactions:
 		missing = map[string]bool{
 			"Effect": p.Effect == nil, "Effects": p.Effects == nil, "Begin": p.Begin == nil, "AwaitRivals": p.AwaitRivals == nil,
 			"Refused": p.Refused == nil, "Conflict": p.Conflict == nil, "Update": p.Update == nil, "Counter": p.Counter == nil,
-			"BeforeLookup": p.BeforeLookup == nil,
 		}
 	case NeedCommitFaults:
 		missing = map[string]bool{"LoseCommit": p.LoseCommit == nil, "BreakCommit": p.BreakCommit == nil}

@@ -73,7 +73,6 @@ func withTransactions(t *testing.T, p *Place[*memory.Tx], db *memory.DB, patienc
 			}
 		}
 	}
-	p.BeforeLookup = db.BeforeLookup
 }
 
 // The suite holds of a driver that does all that it asks for: so that what fails of a real one is the driver's fault.

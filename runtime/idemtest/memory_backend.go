@@ -61,5 +61,6 @@ func placeInMemory[Tx any](db *memory.DB) Place[Tx] {
 		Clear:      db.Clear,
 		Lock:       func() func() { return db.Lock() },
 		LoseAnswer: db.LoseAnswer,
+		Before:     db.Before,
 	}
 }

@@ -36,6 +36,8 @@ func scenarios[Tx any]() []scenario[Tx] {
 
 		{promise: "8", name: "effects 16 it took place", needs: with(NeedCommitFaults), setup: faulty, run: (*f).commitLost},
 		{promise: "8", name: "effects 16 it did not arrive", needs: with(NeedCommitFaults), setup: faulty, run: (*f).commitBroken},
+		{promise: "8", name: "effects 16 it did not arrive and a rival waits", needs: with(NeedCommitFaults), setup: faulty, run: (*f).commitBrokenBeforeARival},
+		{promise: "8", name: "effects 16 the caller is gone", needs: with(NeedCommitFaults), setup: faulty, run: (*f).commitCallerGone},
 		{promise: "8", name: "effects 16 over an expired row it took place", needs: with(NeedCommitFaults), setup: faulty, run: (*f).commitLostOverExpired},
 		{promise: "8", name: "effects 16 over an expired row it did not arrive", needs: with(NeedCommitFaults), setup: faulty, run: (*f).commitBrokenOverExpired},
 		{promise: "8", name: "effects 16 it is still on its way", needs: with(NeedHeldCommit), setup: faulty, run: (*f).commitHeld},
@@ -53,9 +55,12 @@ func scenarios[Tx any]() []scenario[Tx] {
 		{promise: "13", name: "effects 28 over the limit", modes: true, run: (*f).overTheLimit},
 		{promise: "13", name: "effects 29 no longer decodes", modes: true, run: (*f).noLongerDecodes},
 		{promise: "13", name: "effects 30 does not encode", needs: tx, run: (*f).doesNotEncode},
+		{promise: "13", name: "effects 30 of a lease does not encode", run: (*f).leaseDoesNotEncode},
 
 		{promise: "14", name: "effects 24 windows", modes: true, run: (*f).windows},
+		{promise: "14", name: "effects 24 the window begins when the run ends", modes: true, run: (*f).windowFromTheEnd},
 		{promise: "14", name: "effects 24 expired", modes: true, run: (*f).expired},
+		{promise: "14", name: "effects 24 the run knows how often the key has changed hands", modes: true, run: (*f).fenceIsTold},
 		{promise: "14", name: "effects 24 rivals for an expired row", needs: tx, levels: true, run: (*f).rivalsForExpired},
 		{promise: "14", name: "effects 25 a time zone", modes: true, needs: []Need{NeedZones}, setup: Setup{Zone: "+12:45"}, run: (*f).windows},
 
@@ -66,6 +71,8 @@ func scenarios[Tx any]() []scenario[Tx] {
 		{promise: "16", name: "a new event and a repeat", needs: with(NeedRoundTrips), setup: Setup{Alone: true}, run: (*f).roundTrips},
 
 		{promise: "17", name: "effects 33 recorded", modes: true, run: (*f).permanent},
+		{promise: "17", name: "effects 33 a text of any bytes", modes: true, run: (*f).permanentText},
+		{promise: "17", name: "effects 33 the context is over", needs: tx, run: (*f).permanentTooLate},
 		{promise: "17", name: "effects 33 a rival gets it", needs: tx, run: (*f).permanentRival},
 
 		{promise: "18", name: "after the commit", needs: tx, run: (*f).afterCommit},
@@ -94,9 +101,14 @@ func scenarios[Tx any]() []scenario[Tx] {
 		{promise: "L2", name: "effects 22 a run longer than its lease", run: (*f).leaseRenewed},
 		{promise: "L3", name: "effects 23 taken over", run: (*f).leaseTakenOver},
 		{promise: "L3", name: "effects 23 parked", run: (*f).leaseParked},
+		{promise: "L3", name: "effects 23 renewed at the last moment", setup: faulty, run: (*f).leaseRenewedInTime},
 		{promise: "L3", name: "effects 23 killed", needs: []Need{NeedProcesses}, run: (*f).leaseKilled},
 		{promise: "L4", name: "effects 22 neither completes, releases nor records", run: (*f).lateOwner},
+		{promise: "L4", name: "effects 22 nor when another has ended", run: (*f).lateOwnerOfAnEnd},
+		{promise: "L4", name: "effects 22 nor when the row was deleted", run: (*f).lateOwnerOfANewRow},
+		{promise: "L4", name: "effects 22 a run that stops for it", run: (*f).leaseLostAndToldSo},
 		{promise: "L5", name: "effects 22 a renewal says so", run: (*f).leaseLostByRenewal},
+		{promise: "L5", name: "effects 22 the row was deleted and came again", run: (*f).leaseLostToANewRow},
 		{promise: "L5", name: "effects 22 the database does not answer", run: (*f).leaseLostByClock},
 		{promise: "L6", name: "effects 19 33 the handler fails", run: (*f).leaseFails},
 		{promise: "L6", name: "effects 33 a permanent failure too late", run: (*f).leasePermanentTooLate},
@@ -109,6 +121,7 @@ func scenarios[Tx any]() []scenario[Tx] {
 		{promise: "L10", name: "a new event and a repeat", needs: []Need{NeedRoundTrips}, setup: Setup{Alone: true}, run: (*f).leaseRoundTrips},
 		{promise: "L11", name: "effects 16 an answer that is lost", setup: faulty, run: (*f).leaseClaimLost},
 		{promise: "L12", name: "effects 19 the context is over", run: (*f).leaseGivenUp},
+		{promise: "L12", name: "effects 16 an answer that does not come in time", setup: faulty, run: (*f).leaseClaimAbandoned},
 		{promise: "L14", name: "effects 16 an answer that is lost", setup: faulty, run: (*f).leaseMarkLost},
 		{promise: "L15", name: "effects 23 a lease that has passed", run: (*f).leaseShadow},
 	}

@@ -2,8 +2,11 @@ package idemtest
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/idemgen/idemgen/runtime/idem"
 )
@@ -65,6 +68,49 @@ func (f *fixture[Tx]) commitBroken() {
 		f.equal("retries", f.deliveries()[i].Retries, 1)
 	}
 	f.outcomes(map[idem.Outcome]int{idem.OutcomeExecuted: 2})
+}
+
+// Whoever waits for the transaction whose COMMIT was lost may be faster than the question, and then its row answers. A proxy that
+// breaks the connection may break that of the rival too, which is then delivered again.
+func (f *fixture[Tx]) commitBrokenBeforeARival() {
+	o := fresh()
+	p, first, others := f.race(1, o, f.long())
+	broken := f.BreakCommit()
+	p.letGo <- nil
+	one, other := <-first, <-others[0]
+	f.await("the break", broken)
+	f.ok("the first", one.err)
+	if other.err != nil {
+		other.receipt = f.result(f.placing(f.place), o)
+	}
+	f.equal("the rival's result", other.receipt, one.receipt)
+	f.effects(1)
+	f.states("done")
+}
+
+// leaving is a codec whose caller leaves when the run is over: COMMIT comes after it.
+type leaving struct{ leave func() }
+
+func (c leaving) Encode(v any) ([]byte, error) {
+	c.leave()
+	return json.Marshal(v)
+}
+
+func (leaving) Decode(data []byte, v any) error { return json.Unmarshal(data, v) }
+
+// The end of a run does not depend on who asked for it, nor does the question what became of it.
+func (f *fixture[Tx]) commitCallerGone() {
+	for n, lose := range []func(){func() {}, f.LoseCommit} {
+		ctx, cancel := context.WithCancel(f.ctx)
+		o := fresh()
+		lose()
+		first, err := f.placing(f.place, idem.WithCodec(leaving{cancel}))(ctx, o)
+		f.ok("the delivery", err)
+		f.effects(n + 1)
+		f.equal("the repeat's result", f.result(f.placing(f.place), o), first)
+		f.effects(n + 1)
+	}
+	f.outcomes(map[idem.Outcome]int{idem.OutcomeExecuted: 1, idem.OutcomeSettled: 1, idem.OutcomeDuplicate: 2})
 }
 
 func (f *fixture[Tx]) commitLostOverExpired() {
@@ -187,6 +233,34 @@ func (f *fixture[Tx]) permanent() {
 	f.expire()
 	f.result(u.do, o)
 	f.states("done", "done")
+}
+
+// A failure is recorded as far as a row can hold its text.
+func (f *fixture[Tx]) permanentText() {
+	text := "card\x00refused \xff " + strings.Repeat("\u20ac", 1000)
+	u, o := f.unit(func(context.Context) error { return idem.Permanent(errors.New(text)) }), fresh()
+	_, err := u.do(f.ctx, o)
+	first := as[*idem.FailedError](f, err).Failure
+	if len(first) > 2<<10 || !utf8.ValidString(first) || !strings.HasPrefix(first, "card\uFFFDrefused \uFFFD \u20ac") {
+		f.Errorf("recorded is %q", first)
+	}
+	_, err = u.do(f.ctx, o)
+	f.equal("the repeat's failure", as[*idem.FailedError](f, err).Failure, first)
+	f.states("failed")
+}
+
+// A run whose context is over may have failed for that, whatever it says.
+func (f *fixture[Tx]) permanentTooLate() {
+	o := fresh()
+	ctx, cancel := context.WithCancel(f.ctx)
+	_, err := f.placing(f.then(func(context.Context, Tx, order) error {
+		cancel()
+		return idem.Permanent(errBusiness)
+	}))(ctx, o)
+	f.is(err, errBusiness)
+	f.clean()
+	f.result(f.placing(f.place), o)
+	f.effects(1)
 }
 
 func (f *fixture[Tx]) permanentRival() {

@@ -153,8 +153,9 @@ func (f *fixture[Tx]) lateOwner() {
 }
 
 // losing has a run go on until its context ends, which is in because of.
-func (f *fixture[Tx]) losing(lose func()) (first <-chan answered) {
+func (f *fixture[Tx]) losing(lose func(order)) (first <-chan answered) {
 	f.Helper()
+	o := fresh()
 	reached := make(chan struct{})
 	first = f.deliver(f.ctx, f.charging(leased("Charge", idem.MinLease), func(ctx context.Context, o order) (receipt, error) {
 		r, err := f.charge(ctx, o)
@@ -167,14 +168,14 @@ func (f *fixture[Tx]) losing(lose func()) (first <-chan answered) {
 			return r, errors.Join(errors.New("the context ended for another reason"), cause)
 		}
 		return r, nil
-	}), fresh())
+	}), o)
 	f.await("the run", reached)
-	lose()
+	lose(o)
 	return first
 }
 
 func (f *fixture[Tx]) leaseLostByRenewal() {
-	first := f.losing(func() { f.Alter(Change{State: "parked"}) })
+	first := f.losing(func(order) { f.Alter(Change{State: "parked"}) })
 	lost := <-first
 	f.is(lost.err, idem.ErrLeaseLost)
 	f.equal("the result of the late one", lost.receipt, receipt{})
@@ -187,7 +188,7 @@ func (f *fixture[Tx]) leaseLostByClock() {
 	ended := make(chan struct{})
 	var unlock func()
 	began := time.Now()
-	first := f.losing(func() { unlock = f.Lock() })
+	first := f.losing(func(order) { unlock = f.Lock() })
 	go func() {
 		defer close(ended)
 		f.eventually("the end of the lease", func() bool { return time.Since(began) > idem.MinLease+idem.MinLease/5 })

@@ -2,6 +2,7 @@ package idemtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -34,6 +35,26 @@ func (f *fixture[Tx]) windows() {
 	f.effects(4)
 }
 
+// The window begins when the run ends: a clock that stands still in a transaction, as PostgreSQL's now() does, would begin it with
+// the run.
+func (f *fixture[Tx]) windowFromTheEnd() {
+	const takes, little = 600 * time.Millisecond, 300 * time.Millisecond
+	var ended time.Time
+	spec := specOf("Unit")
+	spec.Window = time.Minute
+	u := f.unitOf(spec, func(context.Context) error {
+		began := time.Now()
+		f.eventually("the run has taken its time", func() bool { return time.Since(began) > takes })
+		ended = time.Now()
+		return nil
+	})
+	f.result(u.do, fresh())
+	left := f.only().ExpiresIn
+	if left == nil || *left+time.Since(ended) < spec.Window-little {
+		f.Errorf("%v are left of a window of a minute, %s after the run", left, time.Since(ended))
+	}
+}
+
 func (f *fixture[Tx]) expired() {
 	u, o := f.unit(nil), fresh()
 	first := f.result(u.do, o)
@@ -47,6 +68,24 @@ func (f *fixture[Tx]) expired() {
 	f.effects(2)
 	f.equal("the fence", f.only().Fence, int64(2))
 	f.outcomes(map[idem.Outcome]int{idem.OutcomeExecuted: 2, idem.OutcomeDuplicate: 1})
+}
+
+// An outside that keeps the highest fence can refuse a late owner, if every run knows its own.
+func (f *fixture[Tx]) fenceIsTold() {
+	var told int64
+	u, o := f.unit(func(ctx context.Context) error {
+		run, ok := idem.FromContext(ctx)
+		if !ok {
+			return errors.New("the context has no run")
+		}
+		told = run.Fence
+		return nil
+	}), fresh()
+	for n := int64(1); n <= 3; n++ {
+		f.result(u.do, o)
+		f.equal("the run's fence, and the row's", []int64{told, f.only().Fence}, []int64{n, n})
+		f.expire()
+	}
 }
 
 func (f *fixture[Tx]) rivalsForExpired() {
@@ -222,7 +261,7 @@ func (f *fixture[Tx]) sweptBetween() {
 	o := fresh()
 	d := f.placing(f.place)
 	f.result(d, o)
-	f.BeforeLookup(f.Clear)
+	f.Before("Lookup", f.Clear)
 	f.equal("the run", f.result(d, o).By, "run 2")
 	f.states("done")
 	f.effects(2)

@@ -471,11 +471,26 @@ func (f *fixture[Tx]) otherAmount() {
 }
 
 func (f *fixture[Tx]) overTheLimit() {
-	u, o := f.unit(nil, idem.WithResultLimit(10)), fresh()
+	const limit = 10
+	u, o := f.unit(nil, idem.WithResultLimit(limit), idem.WithCodec(sized(limit))), fresh()
+	f.result(u.do, o)
+	f.result(u.do, o)
+	u, o = f.unit(nil, idem.WithResultLimit(limit), idem.WithCodec(sized(limit+1))), fresh()
 	f.result(u.do, o)
 	f.wants(u.do, o, idem.ErrResultOmitted)
-	f.effects(1)
-	f.outcomes(map[idem.Outcome]int{idem.OutcomeExecuted: 1, idem.OutcomeDuplicate: 1})
+	f.effects(2)
+	f.outcomes(map[idem.Outcome]int{idem.OutcomeExecuted: 2, idem.OutcomeDuplicate: 2})
+}
+
+// sized is a codec whose results have so many bytes.
+type sized int
+
+func (n sized) Encode(any) ([]byte, error) { return make([]byte, n), nil }
+func (n sized) Decode(data []byte, _ any) error {
+	if len(data) != int(n) {
+		return fmt.Errorf("%d bytes have become %d", int(n), len(data))
+	}
+	return nil
 }
 
 func (f *fixture[Tx]) noLongerDecodes() {

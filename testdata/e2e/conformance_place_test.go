@@ -198,7 +198,7 @@ func fillPlace[T any](place *idemtest.Place[T], p *suitePlace) {
 	place.BreakCommit = func() <-chan struct{} { return p.breakCommit(p.T) }
 	place.HoldCommit = p.holdCommit
 	place.LoseAnswer = func(query string) { p.loseAnswer("-- name: " + query + " ") }
-	place.BeforeLookup = p.beforeLookup
+	place.Before = func(query string, do func()) { p.before("-- name: "+query+" ", do) }
 	place.Translate = p.abroad
 	place.DropTable = func() { p.exec(p.T, `DROP TABLE idempotency_keys`) }
 	place.DropColumns = func(names ...string) {

@@ -265,8 +265,10 @@ func TestEffects27_SweptBetweenClaimAndLookup(t *testing.T) {
 }
 
 // beforeLookup has do run once, before the shop's first look-up of a row.
-func (s *shop) beforeLookup(do func()) {
-	const text = "-- name: Lookup"
+func (s *shop) beforeLookup(do func()) { s.before("-- name: Lookup ", do) }
+
+// before has do run once, before the shop's first statement with this text.
+func (s *shop) before(text string, do func()) {
 	switch {
 	case s.postgres:
 		s.proxy.Before(text, do)

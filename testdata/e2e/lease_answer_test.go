@@ -94,15 +94,6 @@ func (s *shop) released(t *testing.T, l *charging, e events.OrderPlaced, stateme
 	return 2
 }
 
-// before has do run before the next statement with this text in it.
-func (s *shop) before(statement string, do func()) {
-	if s.postgres {
-		s.proxy.Before(statement, do)
-	} else {
-		s.hook.Before(statement, do)
-	}
-}
-
 // The end of a run whose answer is lost was recorded: the row says so, and the delivery is a success with its own result.
 func TestLease_EndWithoutAnswer(t *testing.T) {
 	eachLosing(t, func(t *testing.T, s *shop) {

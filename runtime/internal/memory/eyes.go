@@ -14,7 +14,8 @@ import (
 type faults struct {
 	commit func(*Tx) // what becomes of a transaction whose COMMIT is not answered
 	answer string    // the query whose answer gets lost
-	lookup func()
+	query  string    // the query that before is called before
+	before func()
 }
 
 // errUnanswered is what a client has in place of an answer.
@@ -58,17 +59,20 @@ func (db *DB) answer(query string, done bool) (bool, error) {
 	return false, errUnanswered
 }
 
-// BeforeLookup has do run once, before the next look-up of a handler with a transaction.
-func (db *DB) BeforeLookup(do func()) {
+// Before has do run once, before the next query with this name.
+func (db *DB) Before(query string, do func()) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	db.faults.lookup = do
+	db.faults.query, db.faults.before = query, do
 }
 
-func (db *DB) beforeLookup() {
+// begins is called before each query.
+func (db *DB) begins(query string) {
 	db.mu.Lock()
-	do := db.faults.lookup
-	db.faults.lookup = nil
+	var do func()
+	if db.faults.query == query {
+		do, db.faults.query, db.faults.before = db.faults.before, "", nil
+	}
 	db.mu.Unlock()
 	if do != nil {
 		do()

@@ -23,6 +23,7 @@ func (k keys) TakeOver(ctx context.Context, c store.Claim, seen store.Owner, wai
 }
 
 func (k keys) claim(ctx context.Context, query string, c store.Claim, wait time.Duration, free func(store.Row, bool) bool) (bool, error) {
+	k.db.begins(query)
 	at := id{c.Handler, c.Key}
 	if err := k.db.lock(ctx, at, nil, wait); err != nil {
 		return false, err
@@ -40,6 +41,7 @@ func (k keys) Lookup(ctx context.Context, handler, key string) (store.Row, error
 	if err := ctx.Err(); err != nil {
 		return store.Row{}, err
 	}
+	k.db.begins("Lookup")
 	return k.db.read(id{handler, key})
 }
 
@@ -56,6 +58,7 @@ func (db *DB) read(k id) (store.Row, error) {
 
 // change changes the row of a holder, if it still is one.
 func (k keys) change(ctx context.Context, query string, h store.Holder, do func(r *row, now time.Time) bool) (bool, error) {
+	k.db.begins(query)
 	at := id{h.Handler, h.Key}
 	if err := k.db.lock(ctx, at, nil, forever); err != nil {
 		return false, err

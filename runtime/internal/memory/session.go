@@ -62,7 +62,7 @@ func (s *session) Lookup(ctx context.Context, handler, key string) (store.Row, e
 	if err := ctx.Err(); err != nil {
 		return store.Row{}, err
 	}
-	s.db.beforeLookup()
+	s.db.begins("Lookup")
 	return s.db.read(id{handler, key})
 }
 
