@@ -189,12 +189,16 @@ func TestGuaranteesNameTests(t *testing.T) {
 			}
 		}
 	})
-	page, err := os.ReadFile("docs/guarantees.md")
-	require.NoError(t, err)
-	named := namedTest.FindAllSubmatch(page, -1)
-	require.NotEmpty(t, named)
-	for _, m := range named {
-		assert.True(t, declared[string(m[1])], "docs/guarantees.md names %s, which is not there", m[1])
+	var page []byte
+	for _, file := range []string{"docs/operating.md", "docs/guarantees.md"} {
+		var err error
+		page, err = os.ReadFile(file)
+		require.NoError(t, err)
+		named := namedTest.FindAllSubmatch(page, -1)
+		require.NotEmpty(t, named)
+		for _, m := range named {
+			assert.True(t, declared[string(m[1])], "%s names %s, which is not there", file, m[1])
+		}
 	}
 	for row := range strings.Lines(string(page)) {
 		if regexp.MustCompile(`^\| \d+ \|`).MatchString(row) {

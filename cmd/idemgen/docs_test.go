@@ -13,7 +13,7 @@ import (
 )
 
 // pages are those whose examples must be true.
-var pages = []string{"README.md", "docs/getting-started.md"}
+var pages = []string{"README.md", "docs/getting-started.md", "docs/operating.md"}
 
 // block is a fenced block of a page.
 type block struct{ page, language, text string }

@@ -64,7 +64,8 @@ func (g *Guard[Tx]) diagnose(ctx context.Context, err error) error {
 		}
 	}
 	if len(e.Columns) > 0 {
-		e.what = "has no column " + strings.Join(e.Columns, ", ") + ": it is older than " + schemaFile + ", or another one"
+		e.what = "has no column " + strings.Join(e.Columns, ", ") + ", and " + schemaFile + " changes no table that is there: " +
+			"add what it lacks, or name another table by table= of //idem:package"
 	}
 	return e
 }
@@ -85,40 +86,39 @@ func (g *Guard[Tx]) Check(ctx context.Context) error {
 	}
 	until := time.Now().Add(g.settings.inFlightTimeout)
 	for n := 0; ; n++ {
-		err := g.probe(ctx, until)
+		connected, err := g.probe(ctx, until)
 		if err == nil {
 			return nil
 		}
-		switch g.driver.Classify(err) {
-		case driver.Misfit, driver.Denied:
+		switch class := g.driver.Classify(err); {
+		case connected && (class == driver.Misfit || class == driver.Denied):
 			return fmt.Errorf("idem: %w", g.diagnose(ctx, err))
-		case driver.Locked, driver.Conflict:
-			if time.Now().Before(until) && pause(ctx, n) == nil {
-				continue
-			}
+		case (class == driver.Locked || class == driver.Conflict) && time.Now().Before(until) && pause(ctx, n) == nil:
+			continue
 		}
 		return fmt.Errorf("idem: the table of keys could not be checked: %w", err)
 	}
 }
 
-// probe runs the statements of a delivery, in transactions that are rolled back.
-func (g *Guard[Tx]) probe(ctx context.Context, until time.Time) error {
+// probe runs the statements of a delivery, in transactions that are rolled back. Where it is not connected, err is no statement's:
+// a database that does not exist, say, of which nothing is known about a table.
+func (g *Guard[Tx]) probe(ctx context.Context, until time.Time) (connected bool, err error) {
 	s, err := g.driver.Acquire(ctx)
 	if err != nil {
-		return fmt.Errorf("no connection: %w", err)
+		return false, fmt.Errorf("no connection: %w", err)
 	}
 	defer s.Close(ctx)
 	window := MinWindow
 	claim := store.Claim{Handler: checkHandler, Key: rand.Text(), State: store.Failed, Failure: "a check", Window: &window}
 	if _, err := rand.Read(claim.Owner[:]); err != nil {
-		return err
+		return true, err
 	}
 	if _, err := s.Claim(ctx, claim, waitUntil(ctx, until)); err != nil {
-		return err
+		return true, err
 	}
 	if _, err := s.Lookup(ctx, claim.Handler, claim.Key); err != nil && !errors.Is(err, store.ErrNotFound) {
-		return err
+		return true, err
 	}
 	_, err = s.TakeOver(ctx, claim, claim.Owner, waitUntil(ctx, until))
-	return err
+	return true, err
 }

@@ -99,6 +99,26 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// A connection that is refused says nothing about a table, whatever the reason: a database that does not exist, no access to it.
+func TestCheckWithoutConnection(t *testing.T) {
+	t.Parallel()
+	for _, refused := range []error{errMisfit, errDenied, errLocked, errBroken} {
+		synctest.Test(t, func(t *testing.T) {
+			db := newFake(t)
+			db.fault = func(step string, _ int) error {
+				if step == "acquire" {
+					return refused
+				}
+				return nil
+			}
+			err := db.guard().Check(t.Context())
+			if !errors.Is(err, refused) || errors.As(err, new(*TableError)) || !strings.Contains(err.Error(), "no connection") {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
 // A database that is locked for a moment is no fault.
 func TestCheckWaits(t *testing.T) {
 	t.Parallel()

@@ -65,7 +65,7 @@ func (s *scan) evolvedFrom(recorded map[string]string) []string {
 			fresh = append(fresh, h.Handler)
 		case was != h.Shape:
 			notes = append(notes, fmt.Sprintf("%s: the key of %s was %s and is now %s; a delivery that was handled before the change "+
-				"is not recognised after it, and runs again", own, h.Name, was, h.Shape))
+				"is recognised after it only if its key still reads the same, and otherwise runs again", own, h.Name, was, h.Shape))
 		}
 	}
 	for name, shape := range gone {

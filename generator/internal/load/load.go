@@ -153,6 +153,10 @@ func noDirective(found *found, diags *diag.List) {
 			"there are idem tags here, but no //idem: directive anywhere")
 		return
 	}
-	diags.Add(token.Position{}, codeNoDirective, "write //idem:handler window=24h directly above a handler, and idem:\"key\" on its payload's business ID; "+
-		"idemgen help directives tells more", "no //idem: directive in %s", strings.Join(found.patterns, " "))
+	hint := "write //idem:handler window=24h directly above a handler, and idem:\"key\" on its payload's business ID; " +
+		"idemgen help directives tells more"
+	if !slices.ContainsFunc(found.patterns, func(p string) bool { return strings.HasSuffix(p, "...") }) {
+		hint = "are the handlers in a folder below? then write ./...; else " + hint
+	}
+	diags.Add(token.Position{}, codeNoDirective, hint, "no //idem: directive in %s", strings.Join(found.patterns, " "))
 }

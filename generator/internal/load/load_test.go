@@ -214,7 +214,7 @@ func TestLoadHits(t *testing.T) {
 		{
 			name:    "strings, prose and commented-out directives are no hits",
 			archive: goMod + "-- a.go --\npackage a\n\n// idem: as above\n// //idem:handler window=24h\nvar x = `\n//idem:handler window=24h\n`\n",
-			want:    "IDEM104 no //idem: directive in . | write //idem:handler window=24h directly above a handler, and idem:\"key\" on its payload's business ID; idemgen help directives tells more\n",
+			want:    "IDEM104 no //idem: directive in . | are the handlers in a folder below? then write ./...; else write //idem:handler window=24h directly above a handler, and idem:\"key\" on its payload's business ID; idemgen help directives tells more\n",
 		},
 		{
 			name:    "a misspelt directive is a hit",
@@ -276,7 +276,7 @@ func TestLoadOwnOutput(t *testing.T) {
 		{
 			name:    "not ours, and no directive: none of our business",
 			archive: goMod + "-- idem_gen.go --\npackage orders\n",
-			want:    "IDEM104 no //idem: directive in . | write //idem:handler window=24h directly above a handler, and idem:\"key\" on its payload's business ID; idemgen help directives tells more\n",
+			want:    "IDEM104 no //idem: directive in . | are the handlers in a folder below? then write ./...; else write //idem:handler window=24h directly above a handler, and idem:\"key\" on its payload's business ID; idemgen help directives tells more\n",
 		},
 	})
 }
