@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/idemgen/idemgen/runtime/internal/point"
 )
 
 // WithTransition puts a change of state before a handler's function, for an event that has a key as well: once the key is
@@ -47,16 +49,20 @@ func (s *TransitionSpec[DB, E]) move(ctx context.Context, db DB, e E) error {
 		return &refusal{err, OutcomeError}
 	}
 	for n := 0; ; n++ {
+		point.At(point.BeforeMove)
 		moved, err := s.Update(ctx, db, e)
 		switch {
 		case err != nil:
 			return &refusal{fmt.Errorf("update: %w", err), OutcomeError}
 		case moved == 1:
+			point.At(point.Moved)
 			return nil
 		case moved > 1:
 			return &refusal{fmt.Errorf("%w: %d", ErrManyRows, moved), OutcomeError}
 		}
+		point.At(point.BeforeRowLookup)
 		row, err := s.Look(ctx, db, e)
+		point.At(point.RowLookedUp)
 		why := s.judge(e, row, err, true)
 		switch {
 		case refused(why):
