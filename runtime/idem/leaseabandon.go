@@ -35,9 +35,13 @@ func (l *Lease[E, R]) abandon(ctx context.Context, p *pending) {
 		_, _ = l.keys.Release(ctx, p.Holder)
 	default:
 		l.insist(ctx, abandonTimeout, func(ctx context.Context) error {
+			point.At(point.BeforeForestall)
 			never, err := l.forestall(ctx, p)
+			point.At(point.Forestalled)
 			if err == nil && !never {
+				point.At(point.BeforeTakeBack)
 				_, err = l.keys.Release(ctx, p.Holder)
+				point.At(point.TakenBack)
 			}
 			return err
 		})

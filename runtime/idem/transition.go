@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/idemgen/idemgen/runtime/internal/driver"
+	"github.com/idemgen/idemgen/runtime/internal/point"
 )
 
 // TransitionSpec is what generated code says about a change of state for events E, whose statements run on a DB.
@@ -168,7 +169,9 @@ func (m *mover[Tx, DB, E]) do(ctx context.Context, e E) (err error) {
 	d.until = time.Now().Add(m.guard.settings.inFlightTimeout)
 	err = m.deliver(ctx, e, &d)
 	if d.committed && d.hook != nil {
+		point.At(point.BeforeHooks)
 		callAll(context.WithoutCancel(ctx), d.hook.fns)
+		point.At(point.AfterHooks)
 	}
 	return err
 }
@@ -206,6 +209,7 @@ func (m *mover[Tx, DB, E]) deliver(ctx context.Context, e E, d *delivery) error 
 			}
 			return err
 		}
+		point.At(point.BeforeRetry)
 		d.retries++
 		d.outcome = ""
 	}
@@ -230,7 +234,9 @@ func (m *mover[Tx, DB, E]) settle(ctx context.Context, e E, d *delivery, cause e
 		cause = errUnanswered
 	}
 	for n := 0; ; n++ {
+		point.At(point.BeforeQuestion)
 		moved, why, err := m.ask(ctx, e)
+		point.At(point.Answered)
 		switch {
 		case err == nil && moved:
 			return undone, m.fail(d, fmt.Errorf("commit: it did not take place: %w", cause))
@@ -260,6 +266,7 @@ func (m *mover[Tx, DB, E]) ask(ctx context.Context, e E) (moved bool, why, err e
 	}
 	defer s.Close(ctx)
 	n, err := s.Update(ctx, waitUntil(ctx, time.Now().Add(m.guard.settings.inFlightTimeout)), m.update(e))
+	point.At(point.Asked)
 	if err != nil || n > 0 {
 		return n > 0, nil, err
 	}
@@ -273,6 +280,7 @@ func (m *mover[Tx, DB, E]) ask(ctx context.Context, e E) (moved bool, why, err e
 // alone runs the UPDATE in a transaction of its own: there is no handler, and no more than one row.
 func (m *mover[Tx, DB, E]) alone(ctx context.Context, e E, d *delivery) (step, error) {
 	d.run()
+	point.At(point.BeforeMove)
 	n, err := m.driver.Update(ctx, waitUntil(ctx, d.until), m.update(e))
 	if err != nil {
 		return m.unmoved(ctx, d, err)
@@ -282,6 +290,7 @@ func (m *mover[Tx, DB, E]) alone(ctx context.Context, e E, d *delivery) (step, e
 		row, err := m.look(ctx, e, m.driver.Look)
 		return m.judge(ctx, e, d, row, err)
 	case 1:
+		point.At(point.Moved)
 		d.ran()
 		return ended, nil
 	default:
@@ -296,10 +305,12 @@ func (m *mover[Tx, DB, E]) update(e E) func(context.Context, DB) (int64, error) 
 
 // look reads the row.
 func (m *mover[Tx, DB, E]) look(ctx context.Context, e E, look func(context.Context, func(context.Context, DB) error) error) (row RowState, err error) {
+	point.At(point.BeforeRowLookup)
 	err = look(ctx, func(ctx context.Context, db DB) error {
 		row, err = m.spec.Look(ctx, db, e)
 		return err
 	})
+	point.At(point.RowLookedUp)
 	return row, err
 }
 
@@ -324,6 +335,7 @@ func (m *mover[Tx, DB, E]) attempt(ctx context.Context, e E, d *delivery) (step,
 
 // once is an attempt on a session.
 func (m *mover[Tx, DB, E]) once(ctx context.Context, s driver.TransitionSession[Tx, DB], e E, d *delivery) (step, error) {
+	point.At(point.BeforeMove)
 	n, err := s.Update(ctx, waitUntil(ctx, d.until), m.update(e))
 	switch {
 	case err != nil:
@@ -343,6 +355,7 @@ func (m *mover[Tx, DB, E]) once(ctx context.Context, s driver.TransitionSession[
 			return ended, m.fail(d, fmt.Errorf("%w: %d", ErrManyRows, row.Rows))
 		}
 	}
+	point.At(point.Moved)
 	d.run()
 	if err := m.body(ctx, s.Tx(), e, d); err != nil {
 		d.outcome = OutcomeError
@@ -358,6 +371,7 @@ func (m *mover[Tx, DB, E]) once(ctx context.Context, s driver.TransitionSession[
 		}
 		return m.undone(err), m.fail(d, fmt.Errorf("commit: %w", commitError(err)))
 	}
+	point.At(point.Committed)
 	d.ran()
 	return ended, nil
 }
@@ -373,7 +387,10 @@ func (m *mover[Tx, DB, E]) body(ctx context.Context, tx Tx, e E, d *delivery) er
 	}
 	d.hook = &commitHook{run: run, outer: hookOf(ctx), closed: d.joined}
 	defer d.hook.close()
-	return m.run(context.WithValue(ctx, hookKey{}, d.hook), tx, e)
+	point.At(point.BeforeHandler)
+	err := m.run(context.WithValue(ctx, hookKey{}, d.hook), tx, e)
+	point.At(point.AfterHandler)
+	return err
 }
 
 // undone is the step after an error of the handler or of COMMIT, as of a Handler.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/idemgen/idemgen/runtime/internal/driver"
+	"github.com/idemgen/idemgen/runtime/internal/point"
 )
 
 // WithTransition puts a change of state before a handler's function, for an event that has a key as well: once the key is
@@ -57,7 +58,11 @@ func (s *TransitionSpec[DB, E]) move(ctx context.Context, in driver.Mover[DB], w
 		return &refusal{err, OutcomeError}
 	}
 	for n := 0; ; n++ {
+		point.At(point.BeforeMove)
 		moved, err := in.Move(ctx, wait(ctx), func(ctx context.Context, db DB) (int64, error) { return s.Update(ctx, db, e) })
+		if moved == 1 {
+			point.At(point.Moved)
+		}
 		switch {
 		case err != nil:
 			return unmovedIn(ctx, "update", err)
@@ -66,7 +71,9 @@ func (s *TransitionSpec[DB, E]) move(ctx context.Context, in driver.Mover[DB], w
 		case moved > 1:
 			return &refusal{fmt.Errorf("%w: %d", ErrManyRows, moved), OutcomeError}
 		}
+		point.At(point.BeforeRowLookup)
 		row, err := s.read(ctx, in.Read, wait(ctx), e)
+		point.At(point.RowLookedUp)
 		switch {
 		case err != nil && !errors.Is(err, sql.ErrNoRows):
 			return unmovedIn(ctx, "look-up", err)

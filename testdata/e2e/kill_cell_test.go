@@ -13,7 +13,6 @@ import (
 const (
 	killsPerCell = 3
 	freshEvents  = 4 // of each kill, besides those that are not acknowledged
-	copies       = 2 // of each event, delivered at once
 	sweptRows    = 8 // of each round of a janitor
 )
 
@@ -38,7 +37,11 @@ func (c *killCell) name() string { return c.point.Name + "/" + c.driver.name + "
 // run kills a worker at the point several times, has the next one go on each time, and compares in the end what was promised
 // with what is there.
 func (c *killCell) run(ctx context.Context, bin, dir string) (err error) {
-	place, err := c.open(ctx, c.killEngine, dir)
+	var more []string
+	if c.moves() {
+		more = c.orders
+	}
+	place, err := c.open(ctx, c.killEngine, dir, more...)
 	if err != nil {
 		return err
 	}
@@ -46,10 +49,10 @@ func (c *killCell) run(ctx context.Context, bin, dir string) (err error) {
 	r := &killRun{killCell: c, place: place, script: scriptFor(c.point.Name, c.mode)}
 	r.queue = queue{bin: bin, until: r.script.last, job: kill.Job{
 		Driver: c.driver.name, Server: place.server, Place: place.place, Outside: place.outside,
-		Texts: c.point.Wire || r.script.lose,
+		Texts: c.point.Wire || r.script.losing != "",
 	}}
-	if r.script.lose {
-		r.queue.job.Lose = 2 * freshEvents
+	if r.script.losing != "" {
+		r.queue.job.Lose, r.queue.job.Losing = 2*freshEvents, r.script.losing
 	}
 	err = r.deliver(ctx)
 	c.kills = r.queue.kills
@@ -100,12 +103,18 @@ func (r *killRun) fresh(ctx context.Context) error {
 	for i := range freshEvents {
 		e := &event{OrderPlaced: order(), call: r.calls[i%len(r.calls)], how: r.hows[i%len(r.hows)]}
 		r.events = append(r.events, e)
+		if r.moves() {
+			e.refusal = r.refusals[i%len(r.refusals)]
+			if err := r.place.order(ctx, e); err != nil {
+				return err
+			}
+		}
 		if len(r.seeds) > 0 {
 			if err := r.place.seed(ctx, e, r.seeds[i%len(r.seeds)]); err != nil {
 				return err
 			}
 		}
-		for range copies {
+		for range r.copies {
 			r.queue.add(e, e.call)
 		}
 	}
@@ -141,6 +150,10 @@ func (r *killRun) judge(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	moves, err := r.movesThere(ctx)
+	if err != nil {
+		return err
+	}
 	calls, err := r.place.outsiders("call")
 	if err != nil {
 		return err
@@ -156,6 +169,11 @@ func (r *killRun) judge(ctx context.Context) error {
 		r.doubled += max(0, n-e.wanted())
 		r.lost += max(0, e.wanted()-n)
 		faults = append(faults, e.told(effects[e.what()], r.mode), e.row(states[e.key()]), e.called(len(calls[e.what()])))
+		if r.moves() {
+			r.doubled += max(0, len(moves.of[e.id()])-e.steps())
+			r.lost += max(0, e.steps()-len(moves.of[e.id()]))
+			faults = append(faults, moves.judge(e))
+		}
 		delete(effects, e.what())
 		delete(states, e.key())
 	}
@@ -174,19 +192,26 @@ func (r *killRun) judge(ctx context.Context) error {
 // told compares what deliveries were told with the event's effects: all of them the same, and with a transaction it is the run
 // whose effect is there.
 func (e *event) told(effects []string, mode string) error {
+	if e.refusal != "" {
+		if len(e.receipts) > 0 || e.refused == 0 {
+			return fmt.Errorf("%s is refused: told %d times, and %d times that it went well", e.what(), e.refused, len(e.receipts))
+		}
+		return nil
+	}
 	if e.how == kill.Permanent {
 		if len(e.receipts) > 0 || e.failed == 0 {
 			return fmt.Errorf("%s has failed for good: told %d times, and %d times that it went well", e.what(), e.failed, len(e.receipts))
 		}
 		return nil
 	}
-	if len(e.receipts) == 0 || e.failed > 0 {
-		return fmt.Errorf("%s went well: told %d times, and %d times that it has failed for good", e.what(), len(e.receipts), e.failed)
+	if len(e.receipts) == 0 || e.failed > 0 || e.refused > 0 {
+		return fmt.Errorf("%s went well: told %d times, and %d times that it has failed for good, %d times that it is refused",
+			e.what(), len(e.receipts), e.failed, e.refused)
 	}
 	var want string
 	for _, got := range e.receipts {
 		switch {
-		case e.call == kill.AuditOrder, e.call == kill.Wire, got.PlacedBy == "" && e.marked():
+		case !e.answers(), got.PlacedBy == "" && e.marked():
 			// There is no result to tell, or it is Mark's.
 			continue
 		case want == "":
@@ -201,7 +226,7 @@ func (e *event) told(effects []string, mode string) error {
 		return fmt.Errorf("%s: told %d times that it is committed", e.what(), e.hooks)
 	case e.marked() && want != kill.MarkedBy:
 		return fmt.Errorf("%s was marked, and a delivery was told of %q", e.what(), want)
-	case mode == transactionMode && want != "" && !e.marked() && (len(effects) != 1 || effects[0] != want):
+	case mode != leaseMode && want != "" && !e.marked() && (len(effects) != 1 || effects[0] != want):
 		return fmt.Errorf("%s: deliveries were told of %q, and the effects are of %q", e.what(), want, effects)
 	}
 	return nil
@@ -210,7 +235,13 @@ func (e *event) told(effects []string, mode string) error {
 // row checks the state that the event's row has in the end.
 func (e *event) row(states []string) error {
 	want := "done"
-	if e.how == kill.Permanent {
+	switch {
+	case !e.keyed():
+		if len(states) > 0 {
+			return fmt.Errorf("%s: it has no key to keep, and its rows are %q", e.what(), states)
+		}
+		return nil
+	case e.how == kill.Permanent:
 		want = "failed"
 	}
 	if len(states) != 1 || states[0] != want {

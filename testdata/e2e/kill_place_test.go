@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/go-sql-driver/mysql"
@@ -16,12 +17,16 @@ import (
 
 	"github.com/idemgen/idemgen/testdata/e2e/kill"
 	"github.com/idemgen/idemgen/testdata/e2e/litehook"
+	"github.com/idemgen/idemgen/testdata/e2e/liteorders"
 	"github.com/idemgen/idemgen/testdata/e2e/liteshop"
 	litedb "github.com/idemgen/idemgen/testdata/e2e/liteshop/idemdb"
+	"github.com/idemgen/idemgen/testdata/e2e/myorders"
 	"github.com/idemgen/idemgen/testdata/e2e/myshop"
 	mydb "github.com/idemgen/idemgen/testdata/e2e/myshop/idemdb"
+	"github.com/idemgen/idemgen/testdata/e2e/pgxorders"
 	"github.com/idemgen/idemgen/testdata/e2e/pgxshop"
 	pgxdb "github.com/idemgen/idemgen/testdata/e2e/pgxshop/idemdb"
+	"github.com/idemgen/idemgen/testdata/e2e/stdorders"
 	"github.com/idemgen/idemgen/testdata/e2e/stdshop"
 	stddb "github.com/idemgen/idemgen/testdata/e2e/stdshop/idemdb"
 )
@@ -29,17 +34,21 @@ import (
 // killEngine is a driver as the kill matrix needs it.
 type killEngine struct {
 	driver
-	engine string                                                       // its column in the list of points
-	open   func(context.Context, killEngine, string) (killPlace, error) // a database for one cell, its files in a folder
+	engine string   // its column in the list of points
+	orders []string // what makes the tables of orders that change their state
+	open   openKill
 }
+
+// openKill makes a database for one cell, with its files in a folder, and with further tables.
+type openKill func(ctx context.Context, e killEngine, dir string, more ...string) (killPlace, error)
 
 // killEngines are the engines of the matrix.
 func killEngines() []killEngine {
 	return []killEngine{
-		{driverOf("pgx"), "postgresql", killPostgres(pgxshop.Tables, pgxdb.Schema)},
-		{driverOf("std"), "postgresql", killPostgres(stdshop.Tables, stddb.Schema)},
-		{driverOf("maria"), "mysql", killMaria},
-		{driverOf("lite"), "sqlite", killLite},
+		{driverOf("pgx"), "postgresql", []string{pgxorders.Tables, historyPostgres}, killPostgres(pgxshop.Tables, pgxdb.Schema)},
+		{driverOf("std"), "postgresql", []string{stdorders.Tables, historyPostgres}, killPostgres(stdshop.Tables, stddb.Schema)},
+		{driverOf("maria"), "mysql", []string{myorders.Tables, historyMaria}, killMaria},
+		{driverOf("lite"), "sqlite", []string{liteorders.Tables, historyLite}, killLite},
 	}
 }
 
@@ -52,8 +61,8 @@ type killPlace struct {
 	drop          func() error
 }
 
-func killPostgres(tables ...string) func(context.Context, killEngine, string) (killPlace, error) {
-	return func(ctx context.Context, e killEngine, dir string) (p killPlace, err error) {
+func killPostgres(tables ...string) openKill {
+	return func(ctx context.Context, e killEngine, dir string, more ...string) (p killPlace, err error) {
 		config, err := pgx.ParseConfig(server.DSN)
 		if err != nil {
 			return p, err
@@ -69,14 +78,14 @@ func killPostgres(tables ...string) func(context.Context, killEngine, string) (k
 		drop := func() error {
 			return errors.Join(look.Close(), execute(context.WithoutCancel(ctx), config, "DROP SCHEMA "+name+" CASCADE"))
 		}
-		if err := execute(ctx, own, tables...); err != nil {
+		if err := execute(ctx, own, slices.Concat(tables, more)...); err != nil {
 			return p, errors.Join(err, drop())
 		}
 		return killPlace{killEngine: e, server: server.DSN, place: name, outside: dir, look: look, drop: drop}, nil
 	}
 }
 
-func killMaria(ctx context.Context, e killEngine, dir string) (p killPlace, err error) {
+func killMaria(ctx context.Context, e killEngine, dir string, more ...string) (p killPlace, err error) {
 	root, err := mysql.ParseDSN(myServer.DSN)
 	if err != nil {
 		return p, err
@@ -97,13 +106,13 @@ func killMaria(ctx context.Context, e killEngine, dir string) (p killPlace, err 
 	}
 	tables := root.Clone()
 	tables.DBName, tables.MultiStatements = name, true
-	if err := executeMy(ctx, tables, myshop.Tables, mydb.Schema); err != nil {
+	if err := executeMy(ctx, tables, append([]string{myshop.Tables, mydb.Schema}, more...)...); err != nil {
 		return p, errors.Join(err, drop())
 	}
 	return killPlace{killEngine: e, server: myServer.DSN, place: name, outside: dir, look: look, drop: drop}, nil
 }
 
-func killLite(ctx context.Context, e killEngine, dir string) (p killPlace, err error) {
+func killLite(ctx context.Context, e killEngine, dir string, more ...string) (p killPlace, err error) {
 	way, ok := liteWay("lite")
 	if !ok {
 		return p, errors.New("no driver of SQLite")
@@ -113,7 +122,7 @@ func killLite(ctx context.Context, e killEngine, dir string) (p killPlace, err e
 	// Eyes that wait: the worker meets locks at once, but the test looks when it wants to.
 	settings.Patience = patience
 	look := litehook.New(way, way.DSN(file, settings)).Open()
-	if _, err := look.ExecContext(ctx, liteshop.Tables+litedb.Schema); err != nil {
+	if _, err := look.ExecContext(ctx, liteshop.Tables+litedb.Schema+strings.Join(more, "")); err != nil {
 		return p, errors.Join(err, look.Close())
 	}
 	return killPlace{killEngine: e, place: place, outside: dir, look: look, drop: look.Close}, nil
@@ -128,6 +137,10 @@ func (e killEngine) handler(call kill.Call) string {
 		return e.code + "shop.Cards.Charge"
 	case kill.Wire:
 		return e.code + "shop.Cards.Wire"
+	case kill.Pay, kill.JoinPay:
+		return e.code + "orders.Service.Pay"
+	case kill.PayNow:
+		return e.code + "orders.Moves.PayNow"
 	default:
 		return e.code + "shop.Service.PlaceOrder"
 	}

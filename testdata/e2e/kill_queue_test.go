@@ -20,6 +20,9 @@ type event struct {
 	how      kill.How
 	receipts []events.Receipt // of each delivery that was answered, the answers that nobody heard included
 	failed   int              // deliveries that were answered with a *FailedError
+	refused  int              // deliveries that were answered with a *ConflictError or ErrManyRows
+	refusal  string           // why the event has to be refused; "" where it has not
+	twin     string           // another order of its customer's
 	nacks    int              // deliveries that were answered with another error
 	cut      int              // deliveries that a worker's death has cut off
 	hooks    int              // of AfterCommit
@@ -162,6 +165,8 @@ func (q *queue) answered(line string, heard bool) (*message, error) {
 		m.of.receipts = append(m.of.receipts, a.Receipt)
 	case a.Failed:
 		m.of.failed++
+	case a.Refused:
+		m.of.refused++
 	default:
 		m.of.nacks++
 		if m.of.nacks > maxNacks {

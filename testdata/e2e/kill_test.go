@@ -22,8 +22,9 @@ var killOnly = flag.String("kill", "", "in TestKillMatrix, only the cells whose 
 // cellsAtOnce is more than there are processors: most of a lease's cell is waiting for the leases of the dead.
 const cellsAtOnce = 12
 
-// A worker process is killed at each point of the engine, in both modes, on every engine, and another one goes on with what was
-// not acknowledged. No effect is doubled, none is lost, and a repeat is told what the first was.
+// A worker process is killed at each point of the engine, in every mode, on every engine, and another one goes on with what was
+// not acknowledged. No effect is doubled, none is lost, and a repeat is told what the first was. The row of a transition is
+// where its event has it, by one step.
 func TestKillMatrix(t *testing.T) {
 	t.Parallel()
 	bin := buildWorker(t)
@@ -64,7 +65,7 @@ const killsVariable = "IDEMGEN_KILL_MATRIX"
 func killCells(points []kill.Point) (cells []*killCell) {
 	for _, p := range points {
 		for _, e := range killEngines() {
-			for _, mode := range []string{transactionMode, leaseMode} {
+			for _, mode := range killModes {
 				c := &killCell{killEngine: e, point: p, mode: mode}
 				if c.why() == "" && c.there() && strings.Contains(c.name(), *killOnly) {
 					cells = append(cells, c)
@@ -94,7 +95,7 @@ func killTable(points []kill.Point, cells []*killCell) string {
 	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	var reasons []string
 	kills, doubled, lost := 0, 0, 0
-	for _, mode := range []string{transactionMode, leaseMode} {
+	for _, mode := range killModes {
 		fmt.Fprintf(table, "killed in %s mode", mode)
 		for _, e := range killEngines() {
 			fmt.Fprintf(table, "\t%s", e.driver.name)

@@ -35,7 +35,7 @@ func TestListIsComplete(t *testing.T) {
 			t.Errorf("%s is in the list, and nowhere called", name)
 		}
 		for column, why := range place.Not {
-			if !slices.Contains([]string{Transaction, Lease, SQLite}, column) || why == "" {
+			if !slices.Contains([]string{Transaction, Lease, Transition, NoCode, Keyed, SQLite}, column) || why == "" {
 				t.Errorf("%s: not in %q: %q", place.Point, column, why)
 			}
 		}

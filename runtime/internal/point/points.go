@@ -1,5 +1,7 @@
 package point
 
+import "maps"
+
 // Point is the name of a place in the engine.
 type Point string
 
@@ -13,6 +15,15 @@ const (
 	BeforeTakeOver Point = "before-take-over" // the row is free
 	TakenOver      Point = "taken-over"       // and now it is this delivery's
 	BeforeRetry    Point = "before-retry"     // an attempt has met another delivery, or a conflict, and another begins
+)
+
+// The points of a change of state. In one without code, whose UPDATE is a transaction by itself, Moved is committed.
+const (
+	BeforeMove      Point = "before-move"        // the UPDATE is the next thing to be sent
+	MoveSent        Point = "move-sent"          // it is on its way, and not answered
+	Moved           Point = "moved"              // it has changed the row
+	BeforeRowLookup Point = "before-row-look-up" // it has changed none
+	RowLookedUp     Point = "row-looked-up"      // it is known why, and nobody has been told
 )
 
 // The points of a run.
@@ -69,6 +80,14 @@ const (
 	Parked        Point = "parked"
 )
 
+// The points of a delivery that ended while it asked for a lease, and does not know whether it was granted.
+const (
+	BeforeForestall Point = "before-forestall" // the request may be on its way still, and nothing is done about it
+	Forestalled     Point = "forestalled"      // it can no longer be granted, or has been
+	BeforeTakeBack  Point = "before-take-back" // it has been granted, to nobody
+	TakenBack       Point = "taken-back"       // or found to be another's
+)
+
 // The points of what is not a delivery.
 const (
 	MarkClaimed Point = "mark-claimed" // the key is claimed for an event that is recorded without running
@@ -81,6 +100,9 @@ const (
 const (
 	Transaction = "transaction"
 	Lease       = "lease"
+	Transition  = "transition"              // with code
+	NoCode      = "transition without code" // of one row, which is a transaction by itself; and of what may be many
+	Keyed       = "keyed transition"        // with code and without
 	SQLite      = "sqlite"
 )
 
@@ -104,61 +126,103 @@ const (
 	oneStatement  = "a lease's Mark is one statement"
 	noLease       = "it is of leases"
 	noWire        = "SQLite runs in the process: no statement is under way"
+	noMove        = "it is of transitions"
+	noKey         = "a transition without a key claims none"
+	noResult      = "a transition without a key has no result"
+	noRecord      = "a transition without a key has nothing to record a failure under"
+	noCode        = "there is no code that could run, or be called back"
+	sameSweep     = "a sweep does not know what the keys were of"
 )
 
-func notIn(column, why string) map[string]string { return map[string]string{column: why} }
+// nots are the columns that a point is not in.
+type nots map[string]string
+
+// in adds to the columns of a point.
+func (n nots) in(why string, columns ...string) nots {
+	all := maps.Clone(n)
+	if all == nil {
+		all = nots{}
+	}
+	for _, column := range columns {
+		all[column] = why
+	}
+	return all
+}
 
 // List has every point, in the order in which a delivery meets them. It is what the kill matrix has as rows; a test compares
 // it with the calls.
 func List() []Place {
+	// What many points have in common.
+	var (
+		anywhere nots
+		ofKeys   = anywhere.in(noKey, Transition, NoCode)
+		ofRuns   = anywhere.in(noCode, NoCode)
+		ofMoves  = anywhere.in(noMove, Transaction, Lease)
+		ofEnds   = anywhere.in(noTransaction, Lease)
+		ofLeases = anywhere.in(noLease, Transaction, Transition, NoCode, Keyed)
+		ofJoined = anywhere.in(noSavepoint, Lease)
+		ofSweeps = anywhere.in(sameSweep, Transition, NoCode, Keyed)
+	)
 	return []Place{
-		{Point: BeforeClaim},
-		{Point: ClaimSent, Wire: true, Not: notIn(SQLite, noWire)},
-		{Point: Claimed},
-		{Point: BeforeLookup},
-		{Point: LookedUp},
-		{Point: BeforeTakeOver},
-		{Point: TakenOver},
+		{Point: BeforeClaim, Not: ofKeys},
+		{Point: ClaimSent, Wire: true, Not: ofKeys.in(noWire, SQLite)},
+		{Point: Claimed, Not: ofKeys},
+		{Point: BeforeLookup, Not: ofKeys},
+		{Point: LookedUp, Not: ofKeys},
+		{Point: BeforeTakeOver, Not: ofKeys},
+		{Point: TakenOver, Not: ofKeys},
 		{Point: BeforeRetry},
-		{Point: BeforeHandler},
-		{Point: AfterHandler},
-		{Point: Encoded},
 
-		{Point: BeforeCommit, Not: notIn(Lease, noTransaction)},
-		{Point: CommitSent, Wire: true, Not: map[string]string{Lease: noTransaction, SQLite: noWire}},
-		{Point: Committed, Not: notIn(Lease, noTransaction)},
-		{Point: BeforeHooks, Not: notIn(Lease, noHooks)},
-		{Point: AfterHooks, Not: notIn(Lease, noHooks)},
-		{Point: BeforeRollback, Not: notIn(Lease, noTransaction)},
-		{Point: RolledBack, Not: notIn(Lease, noTransaction)},
+		{Point: BeforeForestall, Not: ofLeases},
+		{Point: Forestalled, Not: ofLeases},
+		{Point: BeforeTakeBack, Not: ofLeases},
+		{Point: TakenBack, Not: ofLeases},
 
-		{Point: BeforeQuestion, Not: notIn(Lease, noUnknown)},
-		{Point: Asked, Not: notIn(Lease, noUnknown)},
-		{Point: Answered, Not: notIn(Lease, noUnknown)},
+		{Point: BeforeMove, Not: ofMoves},
+		{Point: MoveSent, Wire: true, Not: ofMoves.in(noWire, SQLite)},
+		{Point: Moved, Not: ofMoves},
+		{Point: BeforeRowLookup, Not: ofMoves},
+		{Point: RowLookedUp, Not: ofMoves},
 
-		{Point: BeforeFailure},
-		{Point: FailureClaimed, Not: notIn(Lease, ownRow)},
-		{Point: FailureRecorded},
+		{Point: BeforeHandler, Not: ofRuns},
+		{Point: AfterHandler, Not: ofRuns},
+		{Point: Encoded, Not: anywhere.in(noResult, Transition, NoCode)},
 
-		{Point: SavepointSet, Not: notIn(Lease, noSavepoint)},
-		{Point: BeforeSavepointRelease, Not: notIn(Lease, noSavepoint)},
-		{Point: SavepointReleased, Not: notIn(Lease, noSavepoint)},
-		{Point: BeforeSavepointRollback, Not: notIn(Lease, noSavepoint)},
-		{Point: SavepointRolledBack, Not: notIn(Lease, noSavepoint)},
+		{Point: BeforeCommit, Not: ofEnds},
+		{Point: CommitSent, Wire: true, Not: ofEnds.in(noWire, SQLite)},
+		{Point: Committed, Not: ofEnds},
+		{Point: BeforeHooks, Not: ofRuns.in(noHooks, Lease)},
+		{Point: AfterHooks, Not: ofRuns.in(noHooks, Lease)},
+		{Point: BeforeRollback, Not: ofEnds},
+		{Point: RolledBack, Not: ofEnds},
 
-		{Point: BeforeRenewal, Not: notIn(Transaction, noLease)},
-		{Point: Renewed, Not: notIn(Transaction, noLease)},
-		{Point: BeforeFinish, Not: notIn(Transaction, noLease)},
-		{Point: FinishSent, Wire: true, Not: map[string]string{Transaction: noLease, SQLite: noWire}},
-		{Point: Finished, Not: notIn(Transaction, noLease)},
-		{Point: BeforeRelease, Not: notIn(Transaction, noLease)},
-		{Point: Released, Not: notIn(Transaction, noLease)},
-		{Point: BeforeParking, Not: notIn(Transaction, noLease)},
-		{Point: Parked, Not: notIn(Transaction, noLease)},
+		{Point: BeforeQuestion, Not: anywhere.in(noUnknown, Lease)},
+		{Point: Asked, Not: anywhere.in(noUnknown, Lease)},
+		{Point: Answered, Not: anywhere.in(noUnknown, Lease)},
 
-		{Point: MarkClaimed, Not: notIn(Lease, oneStatement)},
-		{Point: Marked},
-		{Point: BeforeSweep},
-		{Point: Swept},
+		{Point: BeforeFailure, Not: anywhere.in(noRecord, Transition, NoCode)},
+		{Point: FailureClaimed, Not: anywhere.in(noRecord, Transition, NoCode).in(ownRow, Lease)},
+		{Point: FailureRecorded, Not: anywhere.in(noRecord, Transition, NoCode)},
+
+		{Point: SavepointSet, Not: ofJoined},
+		{Point: BeforeSavepointRelease, Not: ofJoined},
+		{Point: SavepointReleased, Not: ofJoined},
+		{Point: BeforeSavepointRollback, Not: ofJoined},
+		{Point: SavepointRolledBack, Not: ofJoined},
+
+		{Point: BeforeRenewal, Not: ofLeases},
+		{Point: Renewed, Not: ofLeases},
+		{Point: BeforeFinish, Not: ofLeases},
+		{Point: FinishSent, Wire: true, Not: ofLeases.in(noWire, SQLite)},
+		{Point: Finished, Not: ofLeases},
+		{Point: BeforeRelease, Not: ofLeases},
+		{Point: Released, Not: ofLeases},
+		{Point: BeforeParking, Not: ofLeases},
+		{Point: Parked, Not: ofLeases},
+
+		{Point: MarkClaimed, Not: ofKeys.in(oneStatement, Lease)},
+		{Point: Marked, Not: ofKeys},
+		{Point: BeforeSweep, Not: ofSweeps},
+		{Point: Swept, Not: ofSweeps},
 	}
 }

@@ -31,8 +31,20 @@ type Job struct {
 	Outside string // the folder that is the outside system
 	Name    string // of the process, part of the names of its runs
 	Texts   bool   // statements travel as texts each time, so that the points on the wire can be told
-	Lose    int    // how many COMMITs are not answered
+	Lose    int    // how many messages are not answered
+	Losing  Loss   // and which
 }
+
+// Loss is what the network loses: a message that arrives and is not answered, and in turn, or each time, one that does not arrive.
+type Loss string
+
+// The losses.
+const (
+	Commits Loss = "commits"
+	Moves   Loss = "commits and moves" // an UPDATE without code commits by itself
+	Claims  Loss = "claims"            // and the deliveries that are to be given up end with them
+	Unsent  Loss = "commits, unsent"   // none arrives
+)
 
 // Call is what a delivery calls.
 type Call string
@@ -49,6 +61,19 @@ const (
 	Sweep      Call = "sweep" // one round of a janitor
 )
 
+// The calls of transitions. Those that join are in a transaction of the worker's.
+const (
+	Confirm         Call = "confirm"
+	JoinConfirm     Call = "join confirm"
+	JustConfirm     Call = "just confirm" // without code
+	JoinJustConfirm Call = "join just confirm"
+	ShipAll         Call = "ship all" // of a customer's orders, which should be one; without code
+	Pay             Call = "pay"      // with a key
+	JoinPay         Call = "join pay"
+	MarkPay         Call = "mark pay"
+	PayNow          Call = "pay now" // with a key, without code
+)
+
 // How is what becomes of the first run of an event in a process. Later ones end well, except for Permanent and Declined.
 type How string
 
@@ -61,6 +86,7 @@ const (
 	Conflict  How = "conflict"
 	Slow      How = "slow"      // past the first renewal of a lease
 	Permanent How = "permanent" // each run
+	GiveUp    How = "give up"   // the delivery ends while its claim is under way
 )
 
 // Delivery is each further line to a worker.
@@ -78,6 +104,7 @@ type Answer struct {
 	Err     string         // empty for success
 	Failed  bool           // Err is a *FailedError
 	Parked  bool           // Err is ErrParked
+	Refused bool           // Err is a *ConflictError or ErrManyRows
 	Hook    string         // the effect whose commit was told of; the rest is empty then
 }
 
@@ -86,8 +113,15 @@ const MarkedBy = "before idemgen"
 
 // What is the name of an event's effect.
 func What(call Call, e events.OrderPlaced) string {
-	if call == JoinOrder || call == MarkOrder {
+	switch call {
+	case JoinOrder, MarkOrder:
 		call = PlaceOrder
+	case JoinConfirm:
+		call = Confirm
+	case JoinJustConfirm:
+		call = JustConfirm
+	case JoinPay, MarkPay:
+		call = Pay
 	}
 	return string(call) + " " + e.OrderID.String()
 }

@@ -28,6 +28,7 @@ type Connector struct {
 type fault struct {
 	text string
 	lost bool // it is executed all the same
+	then func()
 }
 
 type hook struct {
@@ -58,6 +59,12 @@ func (c *Connector) Fail(text string) { c.fault(fault{text: text}) }
 // Lose has the next statement that contains text be executed and fail with an I/O error all the same.
 func (c *Connector) Lose(text string) { c.fault(fault{text: text, lost: true}) }
 
+// FailThen and LoseThen are Fail and Lose, with something that is done before the statement's client is told.
+func (c *Connector) FailThen(text string, then func()) { c.fault(fault{text: text, then: then}) }
+func (c *Connector) LoseThen(text string, then func()) {
+	c.fault(fault{text: text, lost: true, then: then})
+}
+
 func (c *Connector) fault(f fault) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -87,6 +94,9 @@ func (c *Connector) run(query string, do func() error) error {
 		if err := do(); err != nil {
 			return err
 		}
+	}
+	if f.then != nil {
+		f.then()
 	}
 	return c.way.foreign(ioErr)
 }

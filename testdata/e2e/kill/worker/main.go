@@ -32,7 +32,7 @@ func run(ctx context.Context, in io.Reader, out io.Writer) error {
 	if err := lines.Decode(&job); err != nil {
 		return fmt.Errorf("no job: %w", err)
 	}
-	w := &worker{job: job, out: out, ran: map[string]bool{}}
+	w := &worker{job: job, out: out, ran: map[string]bool{}, givenUp: map[int]context.CancelFunc{}}
 	stop, err := newStop(os.Getenv(kill.Variable))
 	if err != nil {
 		return err
@@ -63,6 +63,8 @@ type worker struct {
 	out  io.Writer
 	ran  map[string]bool // the effects that a run was begun for
 	runs int
+
+	givenUp map[int]context.CancelFunc // the deliveries that end when a claim is lost, by their number
 }
 
 // shop is the generated code of one driver.
@@ -71,6 +73,7 @@ type shop struct {
 	audit, wire           func(context.Context, events.OrderPlaced) error
 	markOrder, markCharge func(context.Context, events.OrderPlaced, events.Receipt) error
 	janitor               *idem.Janitor
+	moves                 moves
 }
 
 func (w *worker) open(ctx context.Context, s *stop) (shop, error) {
@@ -97,11 +100,18 @@ func (w *worker) deliver(ctx context.Context, d kill.Delivery) {
 		}
 		w.say(answer)
 	}()
-	receipt, err := w.call(context.WithValue(ctx, howKey{}, d), d)
+	ctx, cancel := context.WithCancel(context.WithValue(ctx, howKey{}, d))
+	defer cancel()
+	if d.How == kill.GiveUp {
+		defer w.mayGiveUp(d.ID, cancel)()
+	}
+	receipt, err := w.call(ctx, d)
 	answer.Receipt, answer.Err = receipt, ""
 	if err != nil {
 		var failed *idem.FailedError
 		answer.Err, answer.Failed, answer.Parked = err.Error(), errors.As(err, &failed), errors.Is(err, idem.ErrParked)
+		var conflict *idem.ConflictError
+		answer.Refused = errors.As(err, &conflict) || errors.Is(err, idem.ErrManyRows)
 	}
 }
 
@@ -126,7 +136,28 @@ func (w *worker) call(ctx context.Context, d kill.Delivery) (none events.Receipt
 		_, err := w.shop.janitor.Once(ctx)
 		return none, err
 	default:
-		return none, fmt.Errorf("no call %q", d.Call)
+		return w.shop.moves.call(ctx, d)
+	}
+}
+
+// mayGiveUp has a delivery end when a claim is lost, until the function that it returns is called.
+func (w *worker) mayGiveUp(id int, cancel context.CancelFunc) func() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.givenUp[id] = cancel
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		delete(w.givenUp, id)
+	}
+}
+
+// claimLost ends the deliveries that are to be given up. One of them has sent the claim.
+func (w *worker) claimLost() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, cancel := range w.givenUp {
+		cancel()
 	}
 }
 

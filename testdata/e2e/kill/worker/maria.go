@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/idemgen/idemgen/testdata/e2e/myorders"
 	"github.com/idemgen/idemgen/testdata/e2e/myshop"
 )
 
@@ -24,18 +25,20 @@ func (w *worker) openMaria(s *stop) (shop, error) {
 	config.DBName = w.job.Place
 	config.Logger = &mysql.NopLogger{} // it tells of every connection that is lost here
 	config.InterpolateParams = w.job.Texts
-	config.DialFunc = (&network{stop: s, lose: int64(w.job.Lose)}).dial
+	config.DialFunc = w.network(s).dial
 	connector, err := mysql.NewConnector(config)
 	if err != nil {
 		return shop{}, err
 	}
 	db := sql.OpenDB(connector)
 	db.SetMaxOpenConns(conns)
-	place, audit := w.sqlOrders(engine{
+	body := w.bodySQL(engine{
 		spell:    func(query string) string { return parameters.ReplaceAllString(query, "?") },
 		conflict: func(ctx context.Context, exec statement) error { return exec(ctx, deadlock) },
 	})
-	service := myshop.NewIdempotentService(&myshop.Service{OnPlaceOrder: place, OnAuditOrder: audit}, db)
+	service := myshop.NewIdempotentService(&myshop.Service{OnPlaceOrder: body.place, OnAuditOrder: body.audit}, db)
 	cards := myshop.NewIdempotentCards(charging{w}, db)
-	return sqlShop(db, service, cards), nil
+	shop := sqlShop(db, service, cards)
+	shop.moves = movesSQL(db, myorders.NewIdempotentService(&myorders.Service{OnConfirm: body.confirm, OnPay: body.pay}, db), myorders.NewIdempotentMoves(db))
+	return shop, nil
 }

@@ -29,7 +29,7 @@ func (w *worker) postgres(s *stop) (*pgxpool.Config, error) {
 	config.MaxConns = conns
 	config.ConnConfig.RuntimeParams["search_path"] = w.job.Place
 	config.ConnConfig.RuntimeParams["application_name"] = w.job.Place
-	config.ConnConfig.DialFunc = (&network{stop: s, lose: int64(w.job.Lose)}).dial
+	config.ConnConfig.DialFunc = w.network(s).dial
 	if w.job.Texts {
 		config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
 		config.ConnConfig.StatementCacheCapacity, config.ConnConfig.DescriptionCacheCapacity = 0, 0
@@ -66,19 +66,20 @@ func (w *worker) openPGX(ctx context.Context, s *stop) (shop, error) {
 	return shop{
 		place: service.PlaceOrder, audit: service.AuditOrder, markOrder: service.PlaceOrderHandler().Mark,
 		join: func(ctx context.Context, e events.OrderPlaced) (events.Receipt, error) {
-			return joinPGX(ctx, pool, service.PlaceOrderHandler(), e)
+			return joinPGX(ctx, pool, func(tx pgx.Tx) (events.Receipt, error) { return service.PlaceOrderHandler().InTx(ctx, tx, e) })
 		},
 		charge: cards.Charge, wire: cards.Wire, markCharge: cards.ChargeHandler().Mark,
 		janitor: idem.NewJanitor(service.Guard(), idem.WithSweepBatch(sweepBatch), idem.WithSweepPace(0)),
+		moves:   movesPGX(pool, order),
 	}, nil
 }
 
 // sweepBatch has a janitor sweep more than once in a round.
 const sweepBatch = 2
 
-// joinPGX delivers in a transaction of its own. It commits whatever InTx returned: the record of a permanent failure is in it, and
+// joinPGX delivers in a transaction of its own. It commits whatever inTx returned: the record of a permanent failure is in it, and
 // nothing of a run that failed.
-func joinPGX(ctx context.Context, pool *pgxpool.Pool, h *idem.Handler[pgx.Tx, events.OrderPlaced, events.Receipt], e events.OrderPlaced) (r events.Receipt, err error) {
+func joinPGX[R any](ctx context.Context, pool *pgxpool.Pool, inTx func(pgx.Tx) (R, error)) (r R, err error) {
 	tx, err := pool.Begin(ctx)
 	if err != nil {
 		return r, err
@@ -88,7 +89,7 @@ func joinPGX(ctx context.Context, pool *pgxpool.Pool, h *idem.Handler[pgx.Tx, ev
 			err = errors.Join(err, rerr)
 		}
 	}()
-	r, err = h.InTx(ctx, tx, e)
+	r, err = inTx(tx)
 	return r, errors.Join(err, tx.Commit(ctx))
 }
 

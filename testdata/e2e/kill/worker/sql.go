@@ -13,7 +13,9 @@ import (
 	"github.com/idemgen/idemgen/testdata/e2e/events"
 	"github.com/idemgen/idemgen/testdata/e2e/kill"
 	"github.com/idemgen/idemgen/testdata/e2e/litehook"
+	"github.com/idemgen/idemgen/testdata/e2e/liteorders"
 	"github.com/idemgen/idemgen/testdata/e2e/liteshop"
+	"github.com/idemgen/idemgen/testdata/e2e/stdorders"
 	"github.com/idemgen/idemgen/testdata/e2e/stdshop"
 )
 
@@ -30,13 +32,15 @@ func (w *worker) openStd(s *stop) (shop, error) {
 	}
 	db := stdlib.OpenDB(*config.ConnConfig)
 	db.SetMaxOpenConns(conns)
-	place, audit := w.sqlOrders(engine{
+	body := w.bodySQL(engine{
 		spell:    func(query string) string { return query },
 		conflict: func(ctx context.Context, exec statement) error { return exec(ctx, serialization) },
 	})
-	service := stdshop.NewIdempotentService(&stdshop.Service{OnPlaceOrder: place, OnAuditOrder: audit}, db)
+	service := stdshop.NewIdempotentService(&stdshop.Service{OnPlaceOrder: body.place, OnAuditOrder: body.audit}, db)
 	cards := stdshop.NewIdempotentCards(charging{w}, db)
-	return sqlShop(db, service, cards), nil
+	shop := sqlShop(db, service, cards)
+	shop.moves = movesSQL(db, stdorders.NewIdempotentService(&stdorders.Service{OnConfirm: body.confirm, OnPay: body.pay}, db), stdorders.NewIdempotentMoves(db))
+	return shop, nil
 }
 
 // busy is an error of SQLite's for a transaction that met another one. Code is SQLITE_BUSY.
@@ -47,42 +51,57 @@ func (busy) Code() int     { return 5 }
 
 func (w *worker) openLite() (shop, error) {
 	hook := litehook.New(litehook.Modernc(), w.job.Place)
-	for range w.job.Lose {
-		hook.Lose("COMMIT")
-	}
+	w.loseLite(hook)
 	db := hook.Open()
 	db.SetMaxOpenConns(conns)
-	place, audit := w.sqlOrders(engine{
+	body := w.bodySQL(engine{
 		spell:    func(query string) string { return strings.ReplaceAll(query, "$", "?") },
 		conflict: func(context.Context, statement) error { return busy{} },
 	})
-	service := liteshop.NewIdempotentService(&liteshop.Service{OnPlaceOrder: place, OnAuditOrder: audit}, db)
+	service := liteshop.NewIdempotentService(&liteshop.Service{OnPlaceOrder: body.place, OnAuditOrder: body.audit}, db)
 	cards := liteshop.NewIdempotentCards(charging{w}, db)
-	return sqlShop(db, service, cards), nil
+	shop := sqlShop(db, service, cards)
+	shop.moves = movesSQL(db, liteorders.NewIdempotentService(&liteorders.Service{OnConfirm: body.confirm, OnPay: body.pay}, db), liteorders.NewIdempotentMoves(db))
+	return shop, nil
 }
 
-type (
-	placeSQL func(context.Context, *sql.Tx, events.OrderPlaced) (events.Receipt, error)
-	auditSQL func(context.Context, *sql.Tx, events.OrderPlaced) error
-)
+// loseLite loses what a network would. What does not arrive is not executed, and neither is the ROLLBACK behind a COMMIT, which
+// would tell the fate of that; where only every second does not, all COMMITs are executed.
+func (w *worker) loseLite(hook *litehook.Connector) {
+	for n := range w.job.Lose {
+		switch {
+		case w.job.Losing == kill.Unsent:
+			hook.FailThen("COMMIT", func() { hook.Fail("ROLLBACK") })
+		case w.job.Losing != kill.Claims:
+			hook.Lose("COMMIT")
+		case n%2 == 0:
+			hook.LoseThen(claim, w.claimLost)
+		default:
+			hook.FailThen(claim, w.claimLost)
+		}
+	}
+}
 
-// sqlOrders are the handlers with a transaction.
-func (w *worker) sqlOrders(in engine) (placeSQL, auditSQL) {
-	order := func(ctx context.Context, call kill.Call, tx *sql.Tx, e events.OrderPlaced) (events.Receipt, error) {
+// bodySQL are the handlers with a transaction.
+type bodySQL func(context.Context, kill.Call, *sql.Tx, events.OrderPlaced) (events.Receipt, error)
+
+func (w *worker) bodySQL(in engine) bodySQL {
+	return func(ctx context.Context, call kill.Call, tx *sql.Tx, e events.OrderPlaced) (events.Receipt, error) {
 		exec := func(ctx context.Context, query string, args ...any) error {
 			_, err := tx.ExecContext(ctx, in.spell(query), args...)
 			return err
 		}
 		return w.order(ctx, call, exec, func(ctx context.Context) error { return in.conflict(ctx, exec) }, e)
 	}
-	place := func(ctx context.Context, tx *sql.Tx, e events.OrderPlaced) (events.Receipt, error) {
-		return order(ctx, kill.PlaceOrder, tx, e)
-	}
-	audit := func(ctx context.Context, tx *sql.Tx, e events.OrderPlaced) error {
-		_, err := order(ctx, kill.AuditOrder, tx, e)
-		return err
-	}
-	return place, audit
+}
+
+func (run bodySQL) place(ctx context.Context, tx *sql.Tx, e events.OrderPlaced) (events.Receipt, error) {
+	return run(ctx, kill.PlaceOrder, tx, e)
+}
+
+func (run bodySQL) audit(ctx context.Context, tx *sql.Tx, e events.OrderPlaced) error {
+	_, err := run(ctx, kill.AuditOrder, tx, e)
+	return err
 }
 
 // The generated types of the shops of database/sql.
@@ -104,7 +123,7 @@ func sqlShop(db *sql.DB, service sqlService, cards sqlCards) shop {
 	return shop{
 		place: service.PlaceOrder, audit: service.AuditOrder, markOrder: service.PlaceOrderHandler().Mark,
 		join: func(ctx context.Context, e events.OrderPlaced) (events.Receipt, error) {
-			return joinSQL(ctx, db, service.PlaceOrderHandler(), e)
+			return joinSQL(ctx, db, func(tx *sql.Tx) (events.Receipt, error) { return service.PlaceOrderHandler().InTx(ctx, tx, e) })
 		},
 		charge: cards.Charge, wire: cards.Wire, markCharge: cards.ChargeHandler().Mark,
 		janitor: idem.NewJanitor(service.Guard(), idem.WithSweepBatch(sweepBatch), idem.WithSweepPace(0)),
@@ -112,7 +131,7 @@ func sqlShop(db *sql.DB, service sqlService, cards sqlCards) shop {
 }
 
 // joinSQL is joinPGX for database/sql.
-func joinSQL(ctx context.Context, db *sql.DB, h *idem.Handler[*sql.Tx, events.OrderPlaced, events.Receipt], e events.OrderPlaced) (r events.Receipt, err error) {
+func joinSQL[R any](ctx context.Context, db *sql.DB, inTx func(*sql.Tx) (R, error)) (r R, err error) {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return r, err
@@ -122,6 +141,6 @@ func joinSQL(ctx context.Context, db *sql.DB, h *idem.Handler[*sql.Tx, events.Or
 			err = errors.Join(err, rerr)
 		}
 	}()
-	r, err = h.InTx(ctx, tx, e)
+	r, err = inTx(tx)
 	return r, errors.Join(err, tx.Commit())
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -17,13 +18,32 @@ import (
 // wires are the points between client and server: what has been sent when a connection comes to one. The store's statements
 // begin with their names, where they travel as texts.
 var wires = map[string][][]byte{
-	"claim-sent":  {[]byte("-- name: Claim :")},
+	"claim-sent":  claims,
+	"move-sent":   updates,
 	"commit-sent": commits,
 	"finish-sent": {[]byte("-- name: Finish :")},
 }
 
 // commits are COMMIT as it is sent: PostgreSQL, "Message Formats", Query and Parse; MariaDB, "COM_QUERY".
 var commits = [][]byte{[]byte("commit\x00"), []byte("\x03COMMIT")}
+
+// claim is how the store's claim begins, and claims, updates and single are what is looked for. Single are the updates that are a
+// transaction by themselves.
+const claim = "-- name: Claim :"
+
+var (
+	claims  = [][]byte{[]byte(claim)}
+	updates = [][]byte{[]byte("UPDATE orders")}
+	single  = [][]byte{[]byte("-- name: PgxordersMovesConfirm :"), []byte("-- name: MyordersMovesConfirm :")}
+)
+
+// losses are what the network loses.
+var losses = map[kill.Loss][][]byte{
+	kill.Commits: commits,
+	kill.Moves:   slices.Concat(commits, single),
+	kill.Claims:  claims,
+	kill.Unsent:  commits,
+}
 
 func isIn(message []byte, texts [][]byte) bool {
 	for _, text := range texts {
@@ -64,11 +84,22 @@ func (s *stop) sent(message []byte) {
 	select {}
 }
 
-// network makes connections that stop, and that lose COMMITs.
+// network makes connections that stop, and that lose messages.
 type network struct {
-	stop *stop
-	lose int64
-	lost atomic.Int64
+	stop   *stop
+	lose   int64
+	losing [][]byte
+	lost   atomic.Int64
+	after  func() // a loss; nil for nothing
+	unsent bool   // all that are lost do not arrive
+}
+
+func (w *worker) network(s *stop) *network {
+	n := &network{stop: s, lose: int64(w.job.Lose), losing: losses[w.job.Losing], unsent: w.job.Losing == kill.Unsent}
+	if w.job.Losing == kill.Claims {
+		n.after = w.claimLost
+	}
+	return n
 }
 
 func (n *network) dial(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -88,12 +119,16 @@ type wire struct {
 
 var errDead = errors.New("the network is gone")
 
-// Write passes on what is sent. Every second COMMIT that is to be lost does not arrive; of the others only the answer does not.
+// Write passes on what is sent. Every second message that is to be lost does not arrive, or all; of the others only the answer does
+// not.
 func (w *wire) Write(message []byte) (int, error) {
-	if isIn(message, commits) {
+	if isIn(message, w.network.losing) {
 		if n := w.network.lost.Add(1); n <= w.network.lose {
 			w.dead.Store(true)
-			if n%2 == 0 {
+			if w.network.after != nil {
+				defer w.network.after()
+			}
+			if n%2 == 0 || w.network.unsent {
 				return len(message), w.Close()
 			}
 		}
