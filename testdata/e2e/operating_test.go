@@ -43,8 +43,8 @@ func operatingPage(t *testing.T) string {
 	return string(page)
 }
 
-// statements are those of the page for d's engine, about one row.
-func statements(t *testing.T, d driver, r row) (all []string) {
+// pageStatements are those of the page for d's engine, about one row.
+func pageStatements(t *testing.T, d driver, r row) (all []string) {
 	t.Helper()
 	name, _ := d.engine()
 	for _, m := range sqlBlock.FindAllStringSubmatch(operatingPage(t), -1) {
@@ -62,7 +62,7 @@ func (s *shop) typed(t *testing.T, start, state string) {
 	require.Len(t, all, 1)
 	require.Equal(t, state, all[0].state)
 	var found []string
-	for _, statement := range statements(t, s.driver, all[0]) {
+	for _, statement := range pageStatements(t, s.driver, all[0]) {
 		if strings.HasPrefix(statement, start) && strings.Contains(statement, fmt.Sprintf("AND state = '%s'", state)) {
 			found = append(found, statement)
 		}
@@ -82,7 +82,7 @@ func TestOperating_EveryStatement(t *testing.T) {
 		_, err := s.PlaceOrder(t.Context(), order())
 		require.NoError(t, err)
 		name, column := d.engine()
-		all := statements(t, d, s.rows(t)[0])
+		all := pageStatements(t, d, s.rows(t)[0])
 		require.GreaterOrEqual(t, len(all), 10, name)
 		for _, m := range readRow.FindAllStringSubmatch(operatingPage(t), -1) {
 			all = append(all, fmt.Sprintf("SELECT %s FROM idempotency_keys", m[column]))
