@@ -218,6 +218,8 @@ func (t *myTable) define(c *Column, d *ast.ColumnDef) {
 		switch o.Tp {
 		case ast.ColumnOptionCollate:
 			collation = o.StrValue
+		case ast.ColumnOptionDefaultValue:
+			c.Default, _ = myText(o.Expr)
 		case ast.ColumnOptionNotNull:
 			c.NotNull = true
 		case ast.ColumnOptionPrimaryKey:
@@ -232,6 +234,9 @@ func (t *myTable) define(c *Column, d *ast.ColumnDef) {
 				t.check(o.ConstraintName, o.Expr, o.ConstraintName == "")
 			}
 		}
+	}
+	if c.Class == Enum && c.NotNull && c.Default == "" && len(c.Labels) > 0 {
+		c.Default = c.Labels[0] // MySQL, "Data Type Default Values"
 	}
 	exact := strings.HasSuffix(collation, "_bin") || strings.HasSuffix(collation, "_cs") || collation == "binary"
 	c.Loose = !exact && !mysql.HasBinaryFlag(d.Tp.GetFlag())
@@ -350,6 +355,13 @@ func (t *myTable) alter(s *ast.AlterTableSpec) {
 			t.constraints = slices.DeleteFunc(t.constraints, func(k *myConstraint) bool { return k.inline && slices.Contains(k.columns, c) })
 			t.define(c, s.NewColumns[0])
 			c.NotNull = c.NotNull || primary
+		}
+	case ast.AlterTableAlterColumn:
+		if c := t.Column(s.NewColumns[0].Name.Name.O, true); c != nil {
+			c.Default = ""
+			for _, o := range s.NewColumns[0].Options {
+				c.Default, _ = myText(o.Expr)
+			}
 		}
 	case ast.AlterTableRenameColumn:
 		if c := t.Column(s.OldColumnName.Name.O, true); c != nil {

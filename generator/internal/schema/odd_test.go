@@ -86,3 +86,31 @@ func TestChecksThatAreGone(t *testing.T) {
 		assert.Equal(t, c.want, held(read(t, c.engine, c.ddl).Table("", "o").Column("s", true), "a", "b", "c"), "%s: %s", c.engine, c.ddl)
 	}
 }
+
+// The state of a row that is inserted without one.
+func TestDefaults(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ engine, ddl, want string }{
+		{"postgresql", `CREATE TABLE o (s text DEFAULT 'a')`, "a"},
+		{"postgresql", `CREATE TABLE o (s text DEFAULT 'a'::character varying)`, "a"},
+		{"postgresql", `CREATE TYPE k AS ENUM ('a', 'b'); CREATE TABLE o (s k DEFAULT 'b'::k)`, "b"},
+		{"postgresql", `CREATE TABLE o (s text); ALTER TABLE o ALTER COLUMN s SET DEFAULT 'b'`, "b"},
+		{"postgresql", `CREATE TABLE o (s text DEFAULT 'a'); ALTER TABLE o ALTER s DROP DEFAULT`, ""},
+		{"postgresql", `CREATE DOMAIN d AS text DEFAULT 'a'; CREATE TABLE o (s d)`, "a"},
+		{"postgresql", `CREATE DOMAIN d AS text DEFAULT 'a'; CREATE TABLE o (s d DEFAULT 'b'); ALTER DOMAIN d DROP DEFAULT`, "b"},
+		{"postgresql", `CREATE TABLE o (s text DEFAULT lower('A'))`, ""},
+		{"mysql", `CREATE TABLE o (s varchar(9) DEFAULT 'a')`, "a"},
+		{"mysql", `CREATE TABLE o (s enum('a', 'b') NOT NULL DEFAULT 'b')`, "b"},
+		{"mysql", `CREATE TABLE o (s enum('a', 'b') NOT NULL)`, "a"},
+		{"mysql", `CREATE TABLE o (s enum('a', 'b'))`, ""},
+		{"mysql", `CREATE TABLE o (s varchar(9)); ALTER TABLE o ALTER COLUMN s SET DEFAULT 'b'`, "b"},
+		{"mysql", `CREATE TABLE o (s varchar(9) DEFAULT 'a'); ALTER TABLE o ALTER s DROP DEFAULT`, ""},
+		{"mysql", `CREATE TABLE o (s varchar(9) DEFAULT 'a'); ALTER TABLE o MODIFY s varchar(9)`, ""},
+		{"sqlite", `CREATE TABLE o (s TEXT DEFAULT 'a''b')`, "a'b"},
+		{"sqlite", `CREATE TABLE o (s TEXT DEFAULT "a")`, "a"},
+		{"sqlite", `CREATE TABLE o (s TEXT DEFAULT (lower('A')))`, ""},
+		{"sqlite", `CREATE TABLE o (s TEXT)`, ""},
+	} {
+		assert.Equal(t, c.want, read(t, c.engine, c.ddl).Table("", "o").Column("s", true).Default, "%s: %s", c.engine, c.ddl)
+	}
+}

@@ -45,6 +45,8 @@ func (r *pgReader) alterCmd(t *pgTable, cmd *pg.AlterTableCmd) {
 		c.Class = Other
 		r.setType(t, c, cmd.GetDef().GetColumnDef().GetTypeName())
 		t.collations[c] = listName(cmd.GetDef().GetColumnDef().GetCollClause().GetCollname()).name
+	case pg.AlterTableType_AT_ColumnDefault:
+		c.Default, _ = textOf(cmd.GetDef())
 	case pg.AlterTableType_AT_SetNotNull:
 		c.NotNull = true
 	case pg.AlterTableType_AT_DropNotNull:

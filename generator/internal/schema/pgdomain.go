@@ -11,6 +11,7 @@ type pgDomain struct {
 	base       pgName
 	size       int
 	notNull    bool
+	byDefault  string
 	conditions []*pgCondition
 }
 
@@ -33,6 +34,8 @@ func (d *pgDomain) constraint(domain string, n *pg.Constraint) {
 	switch n.GetContype() {
 	case pg.ConstrType_CONSTR_NOTNULL:
 		d.notNull = true
+	case pg.ConstrType_CONSTR_DEFAULT:
+		d.byDefault, _ = textOf(n.GetRawExpr())
 	case pg.ConstrType_CONSTR_CHECK:
 		name := n.GetConname()
 		if name == "" {
@@ -52,6 +55,8 @@ func (r *pgReader) alterDomain(s *pg.AlterDomainStmt) {
 		return
 	}
 	switch s.GetSubtype() {
+	case "T":
+		d.byDefault, _ = textOf(s.GetDef())
 	case "N":
 		d.notNull = false
 	case "O":

@@ -249,6 +249,8 @@ func (r *pgReader) constraint(t *pgTable, c *Column, n *pg.Constraint) {
 		}
 	case pg.ConstrType_CONSTR_NULL:
 		c.NotNull = false
+	case pg.ConstrType_CONSTR_DEFAULT:
+		c.Default, _ = textOf(n.GetRawExpr())
 	case pg.ConstrType_CONSTR_GENERATED:
 		c.Generated = true
 	case pg.ConstrType_CONSTR_IDENTITY:
@@ -381,6 +383,9 @@ func (r *pgReader) classify(t *pgTable, c *Column) {
 	for range 16 {
 		if d := r.domains[name]; d != nil {
 			c.NotNull = c.NotNull || d.notNull
+			if c.Default == "" {
+				c.Default = d.byDefault
+			}
 			c.Size = max(c.Size, d.size)
 			for _, condition := range d.conditions {
 				c.addCheck(condition.expr, "value")

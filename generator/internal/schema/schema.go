@@ -117,6 +117,8 @@ type Column struct {
 	Loose     bool
 	NotNull   bool
 	Generated bool
+	// Default is the text that a row gets which is inserted without one; empty for none, and for one that is no constant.
+	Default string
 	// Labels are an Enum's, in order; of a Text the values that its CHECK names, which are good for a hint only.
 	Labels []string
 	// collation is what an SQLite column is compared by.

@@ -78,7 +78,7 @@ func sqliteColumns(db *sqlite3.Conn, t *Table) error {
 	var primary []string
 	strict := false
 	err := query(db, `SELECT strict FROM pragma_table_list WHERE schema = 'main' AND name = ?`, func(s *sqlite3.Stmt) { strict = s.ColumnBool(0) }, t.Name)
-	err = errors.Join(err, query(db, `SELECT name, type, "notnull", hidden, pk FROM pragma_table_xinfo(?) WHERE hidden <> 1 ORDER BY cid`, func(s *sqlite3.Stmt) {
+	err = errors.Join(err, query(db, `SELECT name, type, "notnull", hidden, pk, dflt_value FROM pragma_table_xinfo(?) WHERE hidden <> 1 ORDER BY cid`, func(s *sqlite3.Stmt) {
 		c := &Column{
 			Name: s.ColumnText(0), Type: strings.ToLower(s.ColumnText(1)), NotNull: s.ColumnBool(2),
 			Generated: s.ColumnInt(3) >= 2,
@@ -89,6 +89,9 @@ func sqliteColumns(db *sqlite3.Conn, t *Table) error {
 		}
 		if c.Class == Other {
 			c.Type += " (a number to SQLite)"
+		}
+		if tokens := tokenize(s.ColumnText(5)); len(tokens) == 1 && t.isText(tokens[0]) {
+			c.Default = tokens[0].value
 		}
 		if s.ColumnInt(4) > 0 {
 			primary = append(primary, c.Name)
