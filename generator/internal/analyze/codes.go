@@ -72,6 +72,7 @@ const (
 	codeNoEdge         diag.Code = "IDEM333"
 	codeStatesIdle     diag.Code = "IDEM334"
 	codeStatesTwice    diag.Code = "IDEM335"
+	codeStatesSpelled  diag.Code = "IDEM336"
 
 	codeTwoDrivers   diag.Code = "IDEM400"
 	codeNoEngine     diag.Code = "IDEM401"

@@ -25,6 +25,9 @@ func TestDominated(t *testing.T) {
 				}
 			}
 		}
+		if random.IntN(2) == 0 {
+			m.Default = m.States[random.IntN(len(m.States))]
+		}
 		for _, through := range m.States {
 			var want []string
 			for _, s := range m.States {
@@ -53,8 +56,42 @@ func everyPath(m *model.Machine, state, through string) bool {
 			}
 		}
 	}
-	for _, s := range analyze.Initial(m) {
+	for _, s := range begins(m) {
 		walk(s, nil)
 	}
 	return reached && !around
+}
+
+// begins are the states that a row can be inserted in: those that nothing leads to, the first one where there is none, and the
+// column's default.
+func begins(m *model.Machine) []string {
+	led := map[string]bool{}
+	for _, e := range m.Edges {
+		led[e.To] = true
+	}
+	out := slices.DeleteFunc(slices.Clone(m.States), func(s string) bool { return led[s] })
+	if len(out) == 0 {
+		out = append(out, m.States[0])
+	}
+	if m.Default != "" {
+		out = append(out, m.Default)
+	}
+	return out
+}
+
+// A row that is inserted in a state of the middle, by the column's default, has no past: what is behind it is dominated by
+// nothing before it.
+func TestDefaultIsInitial(t *testing.T) {
+	t.Parallel()
+	m := &model.Machine{
+		States: []string{"imported", "draft", "placed", "paid"},
+		Edges:  []model.Edge{{From: "imported", To: "draft"}, {From: "draft", To: "placed"}, {From: "placed", To: "paid"}},
+	}
+	require.Equal(t, []string{"placed", "paid"}, analyze.Dominated(m, "draft"))
+	require.Equal(t, []string{"draft", "placed", "paid"}, analyze.Dominated(m, "imported"))
+	m.Default = "placed"
+	require.Equal(t, []string{"imported", "placed"}, analyze.Initial(m))
+	require.Empty(t, analyze.Dominated(m, "draft"))
+	require.Equal(t, []string{"draft"}, analyze.Dominated(m, "imported"))
+	require.Equal(t, []string{"paid"}, analyze.Dominated(m, "placed"))
 }

@@ -14,6 +14,7 @@ import (
 // A machine is a state machine under analysis.
 type machine struct {
 	*model.Machine
+	said   directive.ColumnRef       // the column as the first directive spells it
 	states map[string]token.Position // where each is named first
 	typ    *types.TypeName           // whose constants are the states; nil for none
 	typPos token.Position            // of the directive that stands on it
@@ -27,6 +28,7 @@ func (s *scan) addStates(d directive.Placed) {
 		i = len(s.machines)
 		s.machines = append(s.machines, &machine{
 			Machine: &model.Machine{Pos: d.Pos, Schema: c.Schema, Table: c.Table, Column: c.Column},
+			said:    c,
 			states:  map[string]token.Position{},
 		})
 	}
@@ -178,7 +180,7 @@ func (m *machine) after(state string) []string {
 }
 
 // Initial are the states that rows begin in: those that no arrow leads to, or, where arrows lead to all of them, the first
-// that is named.
+// that is named; and the one that the column has by default.
 func Initial(m *model.Machine) []string {
 	var out []string
 	for _, s := range m.States {
@@ -187,7 +189,10 @@ func Initial(m *model.Machine) []string {
 		}
 	}
 	if len(out) == 0 && len(m.States) > 0 {
-		out = m.States[:1]
+		out = []string{m.States[0]}
+	}
+	if m.Default != "" && !slices.Contains(out, m.Default) {
+		out = append(out, m.Default)
 	}
 	return out
 }
@@ -252,7 +257,7 @@ func Dominated(m *model.Machine, state string) []string {
 // heeded.
 func (s *scan) checkIdleMachines() {
 	for _, m := range s.machines {
-		if !slices.ContainsFunc(s.handlers, func(h *handler) bool { return h.Transition != nil && s.machineOf(h.Transition) == m }) {
+		if !slices.ContainsFunc(s.handlers, func(h *handler) bool { return h.Transition != nil && s.about(h.change.Change.Column, m) }) {
 			s.a.diags.Add(m.Pos, codeStatesIdle, "write it in the package whose //idem:transition directives are about "+m.Text()+", spelled as there; or remove it",
 				"no transition of package %s is about %s", s.Name, m.Text())
 		}

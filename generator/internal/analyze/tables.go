@@ -25,20 +25,25 @@ func (a *analyzer) transitions(scans []*scan) {
 		if !slices.ContainsFunc(s.handlers, func(h *handler) bool { return h.Transition != nil }) {
 			continue
 		}
+		var tables *schema.Schema
+		if s.out.Store != nil { // why not has been reported
+			tables = s.schema()
+		}
+		if tables != nil {
+			s.beginnings(tables)
+		}
 		for _, h := range s.handlers {
 			if h.Transition != nil {
 				h.inMachine()
 				h.usesTwice()
 			}
 		}
-		if s.out.Store == nil {
-			continue // why not has been reported
-		}
-		if tables := s.schema(); tables != nil {
+		if tables != nil {
 			s.checkTables(tables)
 			s.addQueries(tables)
 		}
 	}
+	a.machinesAgree(scans)
 	a.checkQueries(scans)
 }
 
@@ -165,16 +170,42 @@ func (s *scan) checkTables(tables *schema.Schema) {
 		}
 	}
 	for _, m := range s.machines {
-		table := tables.Table(m.Schema, m.Table)
-		if table == nil {
+		table, column := m.in(tables)
+		if column == nil {
 			continue // the transitions of its column have said so, or there are none, which has been said
 		}
-		if column := table.Column(m.Column, tables.Fold()); column != nil {
-			for _, state := range m.States {
-				if why, ok := column.Holds(state); !ok {
-					s.a.diags.Add(m.states[state], codeState, stateMend(column, state), "%s.%s cannot hold %q, which %s", table.Text(), column.Name, state, why)
-				}
+		for i, state := range m.States {
+			if why, ok := column.Holds(state); !ok {
+				s.a.diags.Add(m.states[state], codeState, stateMend(column, state), "%s.%s cannot hold %q, which %s", table.Text(), column.Name, state, why)
 			}
+			if n := slices.IndexFunc(m.States[:i], func(o string) bool { return column.Same(o, state) }); n >= 0 {
+				s.a.diags.Add(m.states[state], codeState, sameMend, sameStates, table.Text(), column.Name, state, m.States[n])
+			}
+		}
+	}
+}
+
+// What is said of two states that a column takes for one: a row that has been moved from the one to the other is still in the
+// first, and would be moved again by every repeat.
+const (
+	sameStates = "%s.%s does not tell %q from %q: it compares without regard to case"
+	sameMend   = "give one of the two another name, or declare that the column is compared byte by byte (on MySQL COLLATE utf8mb4_bin)"
+)
+
+// in finds a machine's column; nil where there is none.
+func (m *machine) in(tables *schema.Schema) (*schema.Table, *schema.Column) {
+	table := tables.Table(m.Schema, m.Table)
+	if table == nil {
+		return nil, nil
+	}
+	return table, table.Column(m.Column, tables.Fold())
+}
+
+// beginnings tells the machines what the schema knows of where rows begin.
+func (s *scan) beginnings(tables *schema.Schema) {
+	for _, m := range s.machines {
+		if _, column := m.in(tables); column != nil && slices.Contains(m.States, column.Default) {
+			m.Default = column.Default
 		}
 	}
 }
@@ -283,8 +314,13 @@ func (c *tableCheck) state() {
 		c.h.fail(change.Column.Pos, codeStateNull, "declare it NOT NULL", "%s may be NULL, and a row without a state is in none that a transition begins in", text)
 		return
 	}
+	var before []string
 	for _, step := range change.Steps {
 		for _, state := range step {
+			if n := slices.IndexFunc(before, func(o string) bool { return column.Same(o, state.Name) }); n >= 0 {
+				c.h.fail(state.Pos, codeState, sameMend, sameStates, c.table.Text(), column.Name, state.Name, before[n])
+			}
+			before = append(before, state.Name)
 			if why, ok := column.Holds(state.Name); !ok {
 				c.h.fail(state.Pos, codeState, stateMend(column, state.Name), "%s cannot hold %q, which %s", text, state.Name, why)
 			}

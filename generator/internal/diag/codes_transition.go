@@ -29,4 +29,5 @@ var transitionMeanings = []Meaning{
 	{"IDEM333", "a transition is no edge of the machine"},
 	{"IDEM334", "no transition of the package is about the machine's column"},
 	{"IDEM335", "a machine says something twice"},
+	{"IDEM336", "a column with a machine is spelled in two ways"},
 }

@@ -171,7 +171,8 @@ var verbs = []verb{
 		place: onStates,
 		doc: "Says which changes of state there are: each arrow is one. It stands above the type of the states, a named string type whose " +
 			"constants are then checked against it, or at the top level of a file. Several lines add up. Every //idem:transition of " +
-			"the package on that column has to be one of the arrows, and a row that has gone on since is recognised as a repeat, where " +
+			"the package on that column has to be one of the arrows, and so has each of other packages that the run sees with the same " +
+			"schema, and a row that has gone on since is recognised as a repeat, where " +
 			"every way to its state leads through the one that the event asks for.",
 		example: "//idem:states orders.status pending -> confirmed -> shipped",
 		change:  manySteps,

@@ -80,6 +80,8 @@ type Machine struct {
 	Column string
 	States []string // in order of appearance
 	Edges  []Edge
+	// Default is the state of rows that are inserted without one, as the schema says; empty where it says none of States.
+	Default string
 }
 
 // Text is the column as messages name it.

@@ -26,6 +26,10 @@ type myReader struct {
 type myTable struct {
 	*Table
 	constraints []*myConstraint
+	// collation is the columns' where they name none; empty for the database's.
+	collation string
+	// checks and tableChecks count the conditions without a name: all, and those that are not in a column's definition.
+	checks, tableChecks int
 }
 
 // myConstraint is a unique key, or a condition on one column.
@@ -33,6 +37,10 @@ type myConstraint struct {
 	name    string
 	columns []*Column
 	check   *check
+	// others are what other engines call a condition without a name.
+	others []string
+	// inline says that a condition without a name stands in a column's definition.
+	inline bool
 }
 
 // primaryName is the name of every primary key.
@@ -152,6 +160,16 @@ func (r *myReader) create(n *ast.CreateTableStmt) {
 		}
 		t.like(from)
 	}
+	for _, o := range n.Options {
+		switch o.Tp {
+		case ast.TableOptionCollate:
+			t.collation = o.StrValue
+		case ast.TableOptionCharset:
+			if t.collation == "" && o.StrValue == "binary" {
+				t.collation = o.StrValue
+			}
+		}
+	}
 	for _, c := range n.Cols {
 		t.column(c)
 	}
@@ -169,7 +187,7 @@ func (t *myTable) like(from *myTable) {
 		t.Columns = append(t.Columns, &n)
 	}
 	for _, k := range from.constraints {
-		n := &myConstraint{name: k.name, check: k.check}
+		n := &myConstraint{name: k.name, check: k.check, others: k.others, inline: k.inline}
 		for _, c := range k.columns {
 			n.columns = append(n.columns, of[c])
 		}
@@ -192,8 +210,16 @@ func (t *myTable) define(c *Column, d *ast.ColumnDef) {
 	if c.Class == Enum {
 		c.Type, c.Labels = "the enum", d.Tp.GetElems()
 	}
+	collation := t.collation
+	if named := d.Tp.GetCollate(); named != "" {
+		collation = named
+	}
 	for _, o := range d.Options {
 		switch o.Tp {
+		case ast.ColumnOptionCollate:
+			collation = o.StrValue
+		case ast.ColumnOptionDefaultValue:
+			c.Default, _ = myText(o.Expr)
 		case ast.ColumnOptionNotNull:
 			c.NotNull = true
 		case ast.ColumnOptionPrimaryKey:
@@ -205,10 +231,15 @@ func (t *myTable) define(c *Column, d *ast.ColumnDef) {
 			c.Generated = true
 		case ast.ColumnOptionCheck:
 			if o.Enforced {
-				t.check(o.ConstraintName, o.Expr)
+				t.check(o.ConstraintName, o.Expr, o.ConstraintName == "")
 			}
 		}
 	}
+	if c.Class == Enum && c.NotNull && c.Default == "" && len(c.Labels) > 0 {
+		c.Default = c.Labels[0] // MySQL, "Data Type Default Values"
+	}
+	exact := strings.HasSuffix(collation, "_bin") || strings.HasSuffix(collation, "_cs") || collation == "binary"
+	c.Loose = !exact && !mysql.HasBinaryFlag(d.Tp.GetFlag())
 }
 
 // myBits are the sizes of integers and floats.
@@ -257,17 +288,21 @@ func (t *myTable) constraint(n *ast.Constraint) {
 		t.key(n.Name, n.Keys)
 	case ast.ConstraintCheck:
 		if n.Enforced {
-			t.check(n.Name, n.Expr)
+			t.check(n.Name, n.Expr, false)
 		}
 	}
 }
 
-// key adds a unique key. One of the beginnings of columns holds for the whole columns too.
+// key adds a unique key. One of the beginnings of columns is none: to a collation that takes ß for ss, two texts of different
+// beginnings can be equal.
 func (t *myTable) key(name string, parts []*ast.IndexPartSpecification) {
 	k := &myConstraint{name: name}
 	for _, p := range parts {
 		if p.Column == nil {
 			return // an expression
+		}
+		if p.Length > 0 {
+			return
 		}
 		c := t.Column(p.Column.Name.O, true)
 		if c == nil {
@@ -316,8 +351,17 @@ func (t *myTable) alter(s *ast.AlterTableSpec) {
 		}
 		if c := t.Column(name, true); c != nil {
 			primary := slices.ContainsFunc(t.constraints, func(k *myConstraint) bool { return k.name == primaryName && slices.Contains(k.columns, c) })
+			// MariaDB replaces the conditions that stand in the column's definition, MySQL keeps them: they are left to the database.
+			t.constraints = slices.DeleteFunc(t.constraints, func(k *myConstraint) bool { return k.inline && slices.Contains(k.columns, c) })
 			t.define(c, s.NewColumns[0])
 			c.NotNull = c.NotNull || primary
+		}
+	case ast.AlterTableAlterColumn:
+		if c := t.Column(s.NewColumns[0].Name.Name.O, true); c != nil {
+			c.Default = ""
+			for _, o := range s.NewColumns[0].Options {
+				c.Default, _ = myText(o.Expr)
+			}
 		}
 	case ast.AlterTableRenameColumn:
 		if c := t.Column(s.OldColumnName.Name.O, true); c != nil {
@@ -335,8 +379,8 @@ func (t *myTable) alter(s *ast.AlterTableSpec) {
 				k.name = s.ToKey.O
 			}
 		}
-	case ast.AlterTableDropCheck:
-		t.constraints = slices.DeleteFunc(t.constraints, func(k *myConstraint) bool { return k.check != nil && strings.EqualFold(k.name, s.Constraint.Name) })
+	case ast.AlterTableDropCheck: // DROP CONSTRAINT too, which may be of a key
+		t.constraints = slices.DeleteFunc(t.constraints, func(k *myConstraint) bool { return t.named(k, s.Constraint.Name) })
 	case ast.AlterTableRenameTable:
 		t.Name, t.Schema = s.NewTable.Name.O, s.NewTable.Schema.O
 	}

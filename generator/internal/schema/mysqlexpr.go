@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -10,7 +11,11 @@ import (
 )
 
 // check adds a condition, if it is about one column.
-func (t *myTable) check(name string, expr ast.ExprNode) {
+func (t *myTable) check(name string, expr ast.ExprNode, inline bool) {
+	names := []string{name}
+	if name == "" {
+		names = t.unnamed(inline)
+	}
 	about := myColumns(expr)
 	if len(about) != 1 {
 		return
@@ -23,9 +28,26 @@ func (t *myTable) check(name string, expr ast.ExprNode) {
 		c.Labels = append(c.Labels, myTexts(expr)...)
 	}
 	t.constraints = append(t.constraints, &myConstraint{
-		name: name, columns: []*Column{c},
+		name: names[0], others: names[1:], columns: []*Column{c}, inline: inline,
 		check: &check{restored(expr), func(value string) (bool, bool) { return myEval(expr, value) }},
 	})
+}
+
+// unnamed are the names that the engines give to a condition without one: MySQL counts all of a table, MariaDB those that do not
+// stand in a column's definition.
+func (t *myTable) unnamed(inline bool) []string {
+	t.checks++
+	names := []string{fmt.Sprintf("%s_chk_%d", t.Name, t.checks)}
+	if !inline {
+		t.tableChecks++
+		names = append(names, fmt.Sprintf("CONSTRAINT_%d", t.tableChecks))
+	}
+	return names
+}
+
+// named says that a constraint may be the one of a name.
+func (t *myTable) named(k *myConstraint, name string) bool {
+	return strings.EqualFold(k.name, name) || slices.ContainsFunc(k.others, func(o string) bool { return strings.EqualFold(o, name) })
 }
 
 // restored is an expression as text.

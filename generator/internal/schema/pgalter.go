@@ -44,6 +44,9 @@ func (r *pgReader) alterCmd(t *pgTable, cmd *pg.AlterTableCmd) {
 	case pg.AlterTableType_AT_AlterColumnType:
 		c.Class = Other
 		r.setType(t, c, cmd.GetDef().GetColumnDef().GetTypeName())
+		t.collations[c] = listName(cmd.GetDef().GetColumnDef().GetCollClause().GetCollname()).name
+	case pg.AlterTableType_AT_ColumnDefault:
+		c.Default, _ = textOf(cmd.GetDef())
 	case pg.AlterTableType_AT_SetNotNull:
 		c.NotNull = true
 	case pg.AlterTableType_AT_DropNotNull:
@@ -91,6 +94,18 @@ func (r *pgReader) rename(s *pg.RenameStmt) {
 				}
 			}
 		}
+	case pg.ObjectType_OBJECT_INDEX:
+		for _, k := range r.keys(name) {
+			k.name = s.GetNewname()
+		}
+	case pg.ObjectType_OBJECT_DOMCONSTRAINT:
+		if d := r.domains[nodeName(s.GetObject())]; d != nil {
+			for _, condition := range d.conditions {
+				if condition.name == s.GetSubname() {
+					condition.name = s.GetNewname()
+				}
+			}
+		}
 	case pg.ObjectType_OBJECT_TYPE, pg.ObjectType_OBJECT_DOMAIN:
 		r.renameType(nodeName(s.GetObject()), func(n pgName) pgName { return pgName{n.schema, s.GetNewname()} })
 	}
@@ -119,6 +134,19 @@ func (r *pgReader) renameType(old pgName, renamed func(pgName) pgName) {
 			}
 		}
 	}
+}
+
+// keys are the keys of an index's name: one, or none.
+func (r *pgReader) keys(name pgName) []*pgConstraint {
+	var out []*pgConstraint
+	for full, t := range r.tables {
+		for _, k := range t.constraints {
+			if k.expr == nil && k.name == name.name && full.schema == name.schema {
+				out = append(out, k)
+			}
+		}
+	}
+	return out
 }
 
 func (r *pgReader) moveSchema(s *pg.AlterObjectSchemaStmt) {
@@ -150,8 +178,8 @@ func (r *pgReader) drop(s *pg.DropStmt) {
 			delete(r.enums, name)
 			delete(r.domains, name)
 		case pg.ObjectType_OBJECT_INDEX:
-			if t := r.indexes[name]; t != nil {
-				t.constraints = slices.DeleteFunc(t.constraints, func(k *pgConstraint) bool { return k.expr == nil && k.name == name.name })
+			for _, k := range r.keys(name) {
+				k.name, k.columns = "", nil
 			}
 		case pg.ObjectType_OBJECT_RULE:
 			// Whether it was the only one is not kept: a table that had a rule is taken for one that has.

@@ -90,9 +90,12 @@ func pgEvalOp(e *pg.A_Expr, column, value string) (ok, known bool) {
 	return false, false
 }
 
-// isColumn says that an expression is a column, with or without casts.
+// isColumn says that an expression is a column, with or without casts that leave it as it is.
 func isColumn(n *pg.Node, column string) bool {
 	for n.GetTypeCast() != nil {
+		if to := n.GetTypeCast().GetTypeName(); typeSize(to) > 0 || listName(to.GetNames()).name == "name" {
+			return false // it may be cut off
+		}
 		n = n.GetTypeCast().GetArg()
 	}
 	fields := stringsOf(n.GetColumnRef().GetFields())

@@ -20,8 +20,10 @@ type pgName struct{ schema, name string }
 type pgTable struct {
 	*Table
 	constraints []*pgConstraint
-	// domains are the columns' types where these may be domains.
+	// typeOf are the columns' types, which may be domains.
 	typeOf map[*Column]pgName
+	// collations are those that columns name.
+	collations map[*Column]string
 }
 
 // pgConstraint is a constraint or a unique index: a key, or a condition.
@@ -32,27 +34,19 @@ type pgConstraint struct {
 	as      string    // how expr calls its column
 }
 
-// pgDomain is a type with conditions.
-type pgDomain struct {
-	base    pgName
-	size    int
-	notNull bool
-	exprs   []*pg.Node
-}
-
 // pgReader executes DDL, as far as tables, types and keys are concerned.
 type pgReader struct {
 	tables  map[pgName]*pgTable
 	order   []*pgTable
 	enums   map[pgName]*[]string
 	domains map[pgName]*pgDomain
-	// indexes are the unique indexes by name, and the table of each.
-	indexes map[pgName]*pgTable
+	// loose are the collations that take different texts for equal.
+	loose map[string]bool
 }
 
 func readPostgreSQL(files []model.SchemaFile) (*Schema, error) {
 	r := &pgReader{
-		tables: map[pgName]*pgTable{}, enums: map[pgName]*[]string{}, domains: map[pgName]*pgDomain{}, indexes: map[pgName]*pgTable{},
+		tables: map[pgName]*pgTable{}, enums: map[pgName]*[]string{}, domains: map[pgName]*pgDomain{}, loose: map[string]bool{},
 	}
 	for _, f := range files {
 		text := statements(f.Text)
@@ -107,6 +101,10 @@ func (r *pgReader) statement(n *pg.Node) {
 		r.alterEnum(n.GetAlterEnumStmt())
 	case n.GetCreateDomainStmt() != nil:
 		r.createDomain(n.GetCreateDomainStmt())
+	case n.GetAlterDomainStmt() != nil:
+		r.alterDomain(n.GetAlterDomainStmt())
+	case n.GetDefineStmt().GetKind() == pg.ObjectType_OBJECT_COLLATION:
+		r.collation(n.GetDefineStmt())
 	case n.GetIndexStmt() != nil:
 		r.index(n.GetIndexStmt())
 	case n.GetRuleStmt() != nil:
@@ -129,7 +127,7 @@ func (r *pgReader) add(name pgName, kind Kind) *pgTable {
 	if there := r.tables[name]; there != nil {
 		return there // IF NOT EXISTS, or OR REPLACE
 	}
-	t := &pgTable{Table: &Table{Schema: name.schema, Name: name.name, Kind: kind}, typeOf: map[*Column]pgName{}}
+	t := &pgTable{Table: &Table{Schema: name.schema, Name: name.name, Kind: kind}, typeOf: map[*Column]pgName{}, collations: map[*Column]string{}}
 	if t.Schema == homePostgreSQL {
 		t.Schema = ""
 	}
@@ -191,7 +189,7 @@ func (r *pgReader) copy(t, from *pgTable, checks, keys bool) {
 		n := *c
 		of[c] = &n
 		t.Columns = append(t.Columns, &n)
-		t.typeOf[&n] = from.typeOf[c]
+		t.typeOf[&n], t.collations[&n] = from.typeOf[c], from.collations[c]
 	}
 	for _, c := range from.constraints {
 		if c.expr != nil && !checks || c.expr == nil && !keys {
@@ -212,6 +210,7 @@ func (r *pgReader) column(t *pgTable, d *pg.ColumnDef) {
 		c = &Column{Name: d.GetColname()}
 		t.Columns = append(t.Columns, c)
 		r.setType(t, c, d.GetTypeName())
+		t.collations[c] = listName(d.GetCollClause().GetCollname()).name
 	}
 	for _, n := range d.GetConstraints() {
 		r.constraint(t, c, n.GetConstraint())
@@ -250,6 +249,8 @@ func (r *pgReader) constraint(t *pgTable, c *Column, n *pg.Constraint) {
 		}
 	case pg.ConstrType_CONSTR_NULL:
 		c.NotNull = false
+	case pg.ConstrType_CONSTR_DEFAULT:
+		c.Default, _ = textOf(n.GetRawExpr())
 	case pg.ConstrType_CONSTR_GENERATED:
 		c.Generated = true
 	case pg.ConstrType_CONSTR_IDENTITY:
@@ -257,7 +258,7 @@ func (r *pgReader) constraint(t *pgTable, c *Column, n *pg.Constraint) {
 		c.Generated = c.Generated || n.GetGeneratedWhen() == "a"
 	case pg.ConstrType_CONSTR_PRIMARY, pg.ConstrType_CONSTR_UNIQUE:
 		r.key(t, c, n)
-	case pg.ConstrType_CONSTR_ATTR_DEFERRABLE:
+	case pg.ConstrType_CONSTR_ATTR_DEFERRABLE, pg.ConstrType_CONSTR_ATTR_DEFERRED:
 		// It stands behind the constraint of the column that it is about.
 		if last := len(t.constraints) - 1; last >= 0 && t.constraints[last].expr == nil {
 			t.constraints[last].columns = nil
@@ -290,9 +291,9 @@ func (r *pgReader) key(t *pgTable, c *Column, n *pg.Constraint) {
 		return
 	}
 	if k.name == "" && primary {
-		k.name = t.free(t.Name + "_pkey")
+		k.name = t.free("", "pkey")
 	} else if k.name == "" {
-		k.name = t.free(t.Name + "_" + strings.Join(columnNames(k.columns), "_") + "_key")
+		k.name = t.free(strings.Join(columnNames(k.columns), "_"), "key")
 	}
 	if n.GetDeferrable() || len(k.columns) == 0 {
 		k.columns = nil // within a transaction such a key does not hold
@@ -309,46 +310,32 @@ func (r *pgReader) check(t *pgTable, n *pg.Constraint) {
 		}
 	}
 	if k.name == "" {
-		k.name = t.Name + "_check"
+		column := ""
 		if len(about) == 1 {
-			k.name = t.Name + "_" + about[0] + "_check"
+			column = about[0]
 		}
-		k.name = t.free(k.name)
+		k.name = t.free(column, "check")
 	}
 	t.constraints = append(t.constraints, k)
-}
-
-// free is a constraint's default name, with a number where it is taken.
-func (t *pgTable) free(name string) string {
-	taken := func(n string) bool {
-		return slices.ContainsFunc(t.constraints, func(c *pgConstraint) bool { return c.name == n })
-	}
-	for n, i := name, 1; ; i++ {
-		if !taken(n) {
-			return n
-		}
-		n = name + string(rune('0'+i%10))
-	}
 }
 
 func (r *pgReader) index(s *pg.IndexStmt) {
 	t := r.tables[rangeName(s.GetRelation())]
-	if t == nil || !s.GetUnique() || s.GetWhereClause() != nil {
-		return
+	if t == nil || !s.GetUnique() || s.GetWhereClause() != nil || !s.GetRelation().GetInh() {
+		return // of ON ONLY a partitioned table, the partitions know nothing
 	}
 	k := &pgConstraint{name: s.GetIdxname()}
 	for _, p := range s.GetIndexParams() {
 		col := t.Column(p.GetIndexElem().GetName(), false)
-		if col == nil {
-			return // an expression
+		if col == nil || !t.compares(col, p.GetIndexElem()) {
+			return // an expression, or a key to another comparison than the column's
 		}
 		k.columns = append(k.columns, col)
 	}
 	if k.name == "" {
-		k.name = t.free(t.Name + "_" + strings.Join(columnNames(k.columns), "_") + "_idx")
+		k.name = t.free(strings.Join(columnNames(k.columns), "_"), "idx")
 	}
 	t.constraints = append(t.constraints, k)
-	r.indexes[pgName{rangeName(s.GetRelation()).schema, k.name}] = t
 }
 
 func (r *pgReader) alterEnum(s *pg.AlterEnumStmt) {
@@ -371,19 +358,6 @@ func (r *pgReader) alterEnum(s *pg.AlterEnumStmt) {
 		}
 	}
 	*labels = slices.Insert(*labels, at, s.GetNewVal())
-}
-
-func (r *pgReader) createDomain(s *pg.CreateDomainStmt) {
-	d := &pgDomain{base: listName(s.GetTypeName().GetNames()), size: typeSize(s.GetTypeName())}
-	for _, n := range s.GetConstraints() {
-		switch n.GetConstraint().GetContype() {
-		case pg.ConstrType_CONSTR_NOTNULL:
-			d.notNull = true
-		case pg.ConstrType_CONSTR_CHECK:
-			d.exprs = append(d.exprs, n.GetConstraint().GetRawExpr())
-		}
-	}
-	r.domains[listName(s.GetDomainname())] = d
 }
 
 // finished is a table with what its types and constraints say.
@@ -409,9 +383,12 @@ func (r *pgReader) classify(t *pgTable, c *Column) {
 	for range 16 {
 		if d := r.domains[name]; d != nil {
 			c.NotNull = c.NotNull || d.notNull
+			if c.Default == "" {
+				c.Default = d.byDefault
+			}
 			c.Size = max(c.Size, d.size)
-			for _, e := range d.exprs {
-				c.addCheck(e, "value")
+			for _, condition := range d.conditions {
+				c.addCheck(condition.expr, "value")
 			}
 			name = d.base
 			continue
@@ -426,6 +403,7 @@ func (r *pgReader) classify(t *pgTable, c *Column) {
 		return
 	}
 	c.Class, c.Bits = pgClass(name.name)
+	c.Loose = name.name == "citext" || r.loose[t.collations[c]]
 	if c.Class != Text {
 		c.Size = 0
 	}

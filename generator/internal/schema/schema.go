@@ -107,16 +107,22 @@ func (t *Table) Covered(columns []string) bool {
 
 // A Column is a column of a table.
 type Column struct {
-	Name      string
-	Type      string // as the DDL writes it, more or less
-	Class     Class
-	Size      int // of a Text in characters; 0 for no limit
-	Bits      int // of an Integer and a Float
-	Unsigned  bool
+	Name     string
+	Type     string // as the DDL writes it, more or less
+	Class    Class
+	Size     int // of a Text in characters; 0 for no limit
+	Bits     int // of an Integer and a Float
+	Unsigned bool
+	// Loose says that the column, or it for all that the DDL says, takes texts for equal that differ in case.
+	Loose     bool
 	NotNull   bool
 	Generated bool
+	// Default is the text that a row gets which is inserted without one; empty for none, and for one that is no constant.
+	Default string
 	// Labels are an Enum's, in order; of a Text the values that its CHECK names, which are good for a hint only.
 	Labels []string
+	// collation is what an SQLite column is compared by.
+	collation string
 	// checks are the conditions on the column alone.
 	checks []check
 }
@@ -141,11 +147,24 @@ func (c *Column) Holds(state string) (why string, ok bool) {
 		return fmt.Sprintf("is longer than %s", c.Type), false
 	}
 	for _, check := range c.checks {
-		if holds, known := check.holds(state); known && !holds {
+		if holds, known := check.holds(state); known && !holds && !c.holdsLoosely(check, state) {
 			return "is not allowed by CHECK (" + check.text + ")", false
 		}
 	}
 	return "", true
+}
+
+// holdsLoosely says that a condition holds for a value that the column takes for equal to a state.
+func (c *Column) holdsLoosely(check check, state string) bool {
+	return c.Loose && slices.ContainsFunc(c.Labels, func(label string) bool {
+		holds, _ := check.holds(label)
+		return holds && c.Same(label, state)
+	})
+}
+
+// Same says that the column takes two states for equal.
+func (c *Column) Same(a, b string) bool {
+	return a == b || c.Loose && strings.EqualFold(strings.TrimRight(a, " "), strings.TrimRight(b, " "))
 }
 
 // A Schema is the tables of all files.

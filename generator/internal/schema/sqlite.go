@@ -19,6 +19,12 @@ func readSQLite(files []model.SchemaFile) (_ *Schema, err error) {
 		return nil, fmt.Errorf("SQLite in memory: %w", err)
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
+	// A text in double quotes is one to SQLite as the drivers build it.
+	for _, option := range []sqlite3.DBConfig{sqlite3.DBCONFIG_DQS_DDL, sqlite3.DBCONFIG_DQS_DML} {
+		if _, err := db.Config(option, true); err != nil {
+			return nil, fmt.Errorf("SQLite in memory: %w", err)
+		}
+	}
 	for _, f := range files {
 		if err := db.Exec(statements(f.Text)); err != nil {
 			return nil, &Error{Path: f.Path, Err: errors.New(strings.TrimPrefix(firstLine(err), "sqlite3: "))}
@@ -72,7 +78,7 @@ func sqliteColumns(db *sqlite3.Conn, t *Table) error {
 	var primary []string
 	strict := false
 	err := query(db, `SELECT strict FROM pragma_table_list WHERE schema = 'main' AND name = ?`, func(s *sqlite3.Stmt) { strict = s.ColumnBool(0) }, t.Name)
-	err = errors.Join(err, query(db, `SELECT name, type, "notnull", hidden, pk FROM pragma_table_xinfo(?) WHERE hidden <> 1 ORDER BY cid`, func(s *sqlite3.Stmt) {
+	err = errors.Join(err, query(db, `SELECT name, type, "notnull", hidden, pk, dflt_value FROM pragma_table_xinfo(?) WHERE hidden <> 1 ORDER BY cid`, func(s *sqlite3.Stmt) {
 		c := &Column{
 			Name: s.ColumnText(0), Type: strings.ToLower(s.ColumnText(1)), NotNull: s.ColumnBool(2),
 			Generated: s.ColumnInt(3) >= 2,
@@ -84,12 +90,24 @@ func sqliteColumns(db *sqlite3.Conn, t *Table) error {
 		if c.Class == Other {
 			c.Type += " (a number to SQLite)"
 		}
+		if tokens := tokenize(s.ColumnText(5)); len(tokens) == 1 && t.isText(tokens[0]) {
+			c.Default = tokens[0].value
+		}
 		if s.ColumnInt(4) > 0 {
 			primary = append(primary, c.Name)
 		}
 		t.Columns = append(t.Columns, c)
 	}, t.Name))
-	if len(primary) > 0 {
+	for _, c := range t.Columns {
+		_, collation, _, _, _, metaErr := db.TableColumnMetadata("main", t.Name, c.Name)
+		err = errors.Join(err, metaErr)
+		c.collation = collation
+		c.Loose = !strings.EqualFold(collation, "BINARY")
+	}
+	// A primary key that is the rowid itself has no index; any other has, which says by what it is compared.
+	indexed := false
+	err = errors.Join(err, query(db, `SELECT 1 FROM pragma_index_list(?) WHERE origin = 'pk'`, func(*sqlite3.Stmt) { indexed = true }, t.Name))
+	if len(primary) > 0 && !indexed {
 		t.Keys = append(t.Keys, primary)
 	}
 	return err
@@ -132,9 +150,13 @@ func sqliteKeys(db *sqlite3.Conn, t *Table) error {
 	for _, name := range indexes {
 		var columns []string
 		whole := true
-		err = errors.Join(err, query(db, `SELECT name, cid FROM pragma_index_xinfo(?) WHERE key ORDER BY seqno`, func(s *sqlite3.Stmt) {
+		err = errors.Join(err, query(db, `SELECT name, cid, coll FROM pragma_index_xinfo(?) WHERE key ORDER BY seqno`, func(s *sqlite3.Stmt) {
 			columns = append(columns, s.ColumnText(0))
 			whole = whole && s.ColumnInt(1) >= 0 // below: an expression, or the rowid
+			if c := t.Column(s.ColumnText(0), true); whole && c != nil {
+				// Every collation takes for equal what BINARY does. Of another one no more can be said.
+				whole = strings.EqualFold(c.collation, "BINARY") || strings.EqualFold(c.collation, s.ColumnText(2))
+			}
 		}, name))
 		if whole && len(columns) > 0 {
 			t.Keys = append(t.Keys, columns)

@@ -32,7 +32,7 @@ func sqliteChecks(db *sqlite3.Conn, t *Table) error {
 			continue
 		}
 		for _, tok := range expr {
-			if tok.kind != sqlString {
+			if !t.isText(tok) {
 				continue
 			}
 			holds, _ := evaluate(tok.value)
@@ -48,6 +48,11 @@ func sqliteChecks(db *sqlite3.Conn, t *Table) error {
 		}})
 	}
 	return nil
+}
+
+// isText says that a token is a text: in double quotes too, where no column is called so.
+func (t *Table) isText(tok sqlToken) bool {
+	return tok.kind == sqlString || tok.kind == sqlName && tok.text[0] == '"' && t.Column(tok.value, true) == nil
 }
 
 // about is the only column that a condition mentions, or nil.
