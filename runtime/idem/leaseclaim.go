@@ -235,14 +235,8 @@ func (l *Lease[E, R]) refresh(ctx context.Context, h *held, d *delivery) error {
 		case err == nil:
 			// It had passed, and a rival took over.
 			return l.inProgress(d, nil)
-		case time.Until(d.until) <= 0, ctx.Err() != nil:
-		default:
-			switch l.classify(err) {
-			case driver.Locked, driver.Conflict:
-				if pause(ctx, n) == nil {
-					continue
-				}
-			}
+		case l.renewAgain(h, d, err) && pause(ctx, n) == nil:
+			continue
 		}
 		if time.Since(h.sent) < sure(l.spec.Lease) {
 			// It still has one, and the heartbeat goes on asking.
@@ -255,6 +249,22 @@ func (l *Lease[E, R]) refresh(ctx context.Context, h *held, d *delivery) error {
 		return l.fail(d, fmt.Errorf("renewal: %w", err))
 	}
 	return nil
+}
+
+// renewAgain reports whether a renewal that met err is to be tried again before the handler begins. One without an answer is not
+// while there still is a lease, since the heartbeat goes on asking.
+func (l *Lease[E, R]) renewAgain(h *held, d *delivery, err error) bool {
+	if time.Until(d.until) <= 0 {
+		return false
+	}
+	switch l.classify(err) {
+	case driver.Locked, driver.Conflict:
+		return true
+	case driver.Other:
+		return time.Since(h.sent) >= sure(l.spec.Lease)
+	default:
+		return false
+	}
 }
 
 // unclaimed judges an error before the handler ran. p is what was asked for, where that may have been granted.

@@ -64,6 +64,35 @@ func TestLeaseClaimedLate(t *testing.T) {
 	}
 }
 
+// A renewal before the handler that is not answered, or that another writer is in the way of, is tried again while there is
+// time, as the claim is: the database is there, and only slow.
+func TestLeaseClaimedLateOnASlowDatabase(t *testing.T) {
+	t.Parallel()
+	for _, slow := range []error{errBroken, errLocked, errConflict} {
+		t.Run(slow.Error(), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				db, w, a := newFake(t), watcher{}, acquirer{}
+				db.gate = func(step string) {
+					if step == "lease" {
+						time.Sleep(lease)
+					}
+				}
+				db.fault = func(step string, n int) error {
+					if step == "renew" && n < 4 {
+						return slow
+					}
+					return nil
+				}
+				l := NewLease(db.guard(WithObserver(&w), WithInFlightTimeout(2*lease)), chargeSpec(), a.charge)
+				if _, err := l.Do(t.Context(), order{ID: "a"}); err != nil || w.last(t).Outcome != OutcomeExecuted {
+					t.Errorf("got %v, %+v", err, w.last(t))
+				}
+			})
+		})
+	}
+}
+
 // A renewal that is due when the lease has ended ends the handler's context, and does not leave that to the watch that it
 // stops.
 func TestLeaseEndsWithoutTheWatch(t *testing.T) {

@@ -525,6 +525,13 @@ func TestMaria_RoundTrips(t *testing.T) {
 				const unguarded = 3 // SET TRANSACTION, START TRANSACTION, COMMIT, and the handler's own
 				assert.Equal(t, 7+2*inText, trips()-unguarded-inText, "a new event")
 				assert.Equal(t, 11+2*inText, trips(), "a repeat")
+				s.charging(t)
+				l := s.leased(t, time.Minute, setup{})
+				s.wire.Count()
+				_, err := l.Do(t.Context(), e)
+				require.NoError(t, err)
+				// The guard is a new one, and its first claim looks at the table.
+				assert.Equal(t, 2*(4+inText)+inText, s.wire.RoundTrips(), "a lease: its claim and its end")
 			})
 		})
 	}
