@@ -21,8 +21,9 @@ type session struct {
 	tx   *sql.Tx // nil outside of a transaction of ours
 	stop context.CancelFunc
 
-	reading bool // a look-up has begun a transaction
-	broken  bool // the connection must not be used again
+	reading bool            // a look-up has begun a transaction
+	broken  bool            // the connection must not be used again
+	silent  <-chan struct{} // where database/sql still waits for an answer: closed when it has one, or the connection has ended
 }
 
 // The mark of a transaction: it goes when the transaction does, whoever ends it and however.
@@ -50,15 +51,29 @@ func (s *session) begin(ctx context.Context) error {
 }
 
 // end has database/sql know that the transaction is over, which it is by then: this second ROLLBACK finds none. It is not
-// what ends the transaction, since it knows no bound; the one before has just been answered, or has closed the connection.
+// what ends the transaction, since it knows no bound; the one before has just been answered, or has closed the connection. Where
+// the network falls silent between the two, nobody waits for it but the connection, which is done with.
 func (s *session) end() {
-	err := s.tx.Rollback()
-	s.stop()
+	var err error
+	over := make(chan struct{})
+	go func(tx *sql.Tx, stop context.CancelFunc) {
+		defer close(over)
+		defer stop()
+		err = tx.Rollback()
+	}(s.tx, s.stop)
 	s.tx = nil
-	if err != nil && !errors.Is(err, sql.ErrTxDone) {
-		s.broken = true
+	bound := time.NewTimer(driver.EndTimeout)
+	defer bound.Stop()
+	select {
+	case <-over:
+		s.broken = s.broken || err != nil && !errors.Is(err, sql.ErrTxDone)
+	case <-bound.C:
+		s.silent, s.broken = over, true
 	}
 }
+
+// errSilent is a connection that is done with, and that database/sql has not let go.
+var errSilent = errors.New("the connection is silent")
 
 // rollback rolls back what there is, whatever the handler has made of it: also what came after the end of the transaction.
 func (s *session) rollback() error {
@@ -73,6 +88,9 @@ func (s *session) rollback() error {
 		// Not on the connection: where that turns out to be bad, database/sql would wait for the end of the transaction.
 		_, err = s.tx.ExecContext(ctx, rollback)
 		s.end()
+		if s.silent != nil {
+			return errSilent
+		}
 	}
 	if errors.Is(err, sql.ErrTxDone) {
 		_, err = s.conn.ExecContext(ctx, rollback)
@@ -175,5 +193,12 @@ func (s *session) Close(ctx context.Context) {
 	// What is wrong with a connection is known by now: it is closed where it could not be rolled back, and the database
 	// rolls back what a closed connection has left.
 	_ = s.rollback()
+	if s.silent != nil {
+		go func() {
+			<-s.silent
+			give(ctx, s.conn, true)
+		}()
+		return
+	}
 	give(ctx, s.conn, s.broken)
 }

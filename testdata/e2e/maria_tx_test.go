@@ -25,6 +25,7 @@ var myModes = map[string]func(*mysql.Config){
 	"multistatement": func(c *mysql.Config) { c.MultiStatements, c.InterpolateParams = true, true },
 	"not strict":     func(c *mysql.Config) { c.Params = map[string]string{"sql_mode": "''"} },
 	"oracle":         func(c *mysql.Config) { c.Params = map[string]string{"sql_mode": "'ORACLE'"} },
+	"no empty texts": func(c *mysql.Config) { mode(c, "ORACLE,EMPTY_STRING_IS_NULL") },
 	"quotes": func(c *mysql.Config) {
 		c.InterpolateParams = true
 		c.Params = map[string]string{"sql_mode": "'ANSI_QUOTES,NO_BACKSLASH_ESCAPES,PIPES_AS_CONCAT'"}

@@ -118,7 +118,7 @@ func (q *Queries) Finish(ctx context.Context, db DBTX, arg FinishParams) (int64,
 }
 
 const lookup = `-- name: Lookup :one
-SELECT state, owner, fence, fingerprint, result, HEX(coalesce(failure, '')) AS failure_hex,
+SELECT state, owner, fence, fingerprint, result, HEX(coalesce(failure, X'')) AS failure_hex,
     CAST(coalesce(expires_at <= UNIX_TIMESTAMP() * 1000000 + MICROSECOND(NOW(6)), 0) AS SIGNED) AS expired,
     CAST(coalesce(lease_until - CAST(UNIX_TIMESTAMP() * 1000000 + MICROSECOND(NOW(6)) AS SIGNED), 0) AS SIGNED) AS lease_left_us
 FROM ` + "`" + `idempotency_keys` + "`" + `
@@ -141,7 +141,8 @@ type LookupRow struct {
 	LeaseLeftUs int64
 }
 
-// Lookup reads the row of a key, and by the database's clock whether its window has passed and what is left of its lease.
+// Lookup reads the row of a key, and by the database's clock whether its window has passed and what is left of its lease. An
+// empty text in quotes would be NULL to the SQL mode EMPTY_STRING_IS_NULL.
 func (q *Queries) Lookup(ctx context.Context, db DBTX, arg LookupParams) (LookupRow, error) {
 	row := db.QueryRowContext(ctx, lookup, arg.Handler, arg.Key)
 	var i LookupRow

@@ -10,8 +10,9 @@ VALUES (sqlc.arg(handler), sqlc.arg('key'), sqlc.arg(state), sqlc.arg(owner), sq
     UNIX_TIMESTAMP() * 1000000 + MICROSECOND(NOW(6)) + CAST(sqlc.narg(window_us) AS SIGNED));
 
 -- name: Lookup :one
--- Lookup reads the row of a key, and by the database's clock whether its window has passed and what is left of its lease.
-SELECT state, owner, fence, fingerprint, result, HEX(coalesce(failure, '')) AS failure_hex,
+-- Lookup reads the row of a key, and by the database's clock whether its window has passed and what is left of its lease. An
+-- empty text in quotes would be NULL to the SQL mode EMPTY_STRING_IS_NULL.
+SELECT state, owner, fence, fingerprint, result, HEX(coalesce(failure, X'')) AS failure_hex,
     CAST(coalesce(expires_at <= UNIX_TIMESTAMP() * 1000000 + MICROSECOND(NOW(6)), 0) AS SIGNED) AS expired,
     CAST(coalesce(lease_until - CAST(UNIX_TIMESTAMP() * 1000000 + MICROSECOND(NOW(6)) AS SIGNED), 0) AS SIGNED) AS lease_left_us
 FROM `billing`.`keys`
