@@ -117,6 +117,7 @@ func scenarios[Tx any]() []scenario[Tx] {
 		{promise: "L8", name: "effects 18 another delivery waits and is told", run: (*f).leaseInProgress},
 		{promise: "L8", name: "a handler that has a transaction since", needs: tx, run: (*f).leaseMetByTransaction},
 		{promise: "L9", name: "effects 33 a released key keeps its payload", run: (*f).releasedKeepsPayload},
+		{promise: "L9", name: "effects 24 a run over an expired row", run: (*f).leaseOverExpired},
 		{promise: "L9", name: "the window counts from the end", run: (*f).leaseWindow},
 		{promise: "L10", name: "a new event and a repeat", needs: []Need{NeedRoundTrips}, setup: Setup{Alone: true}, run: (*f).leaseRoundTrips},
 		{promise: "L11", name: "effects 16 an answer that is lost", setup: faulty, run: (*f).leaseClaimLost},

@@ -124,6 +124,30 @@ func (f *fixture[Tx]) leaseRenewedInTime() {
 	f.leaseEffects(0, 0)
 }
 
+// A run that has taken an expired row over has a row that is not expired: nobody takes it over in turn, and no janitor deletes it.
+func (f *fixture[Tx]) leaseOverExpired() {
+	p, o := newParked(), fresh()
+	spec := leased("Charge", 30*time.Second)
+	f.result(f.charging(spec, f.charge), o)
+	f.expire()
+	second := f.deliver(f.ctx, f.charging(spec, f.stopping(p)), o)
+	f.await("the second run", p.reached)
+	rush := spec
+	rush.InFlight = idem.Fail
+	_, err := f.charging(rush, f.charge)(f.ctx, o)
+	as[*idem.InProgressError](f, err)
+	swept, err := idem.NewJanitor(f.guard()).Once(f.ctx)
+	f.ok("the janitor", err)
+	f.equal("removed", swept.Removed, int64(0))
+	f.equal("the end of the window of a running row", f.only().ExpiresIn, (*time.Duration)(nil))
+	p.letGo <- nil
+	won := <-second
+	f.ok("the second run", won.err)
+	f.equal("the repeat's result", f.result(f.charging(spec, f.charge), o), won.receipt)
+	f.equal("what is left of the lease of a row that is done", f.only().LeaseLeft, (*time.Duration)(nil))
+	f.leaseEffects(2, 1)
+}
+
 // The effect has taken place, and is not undone by a result that cannot be stored.
 func (f *fixture[Tx]) leaseDoesNotEncode() {
 	spec, o := leased("Charge", 30*time.Second), fresh()

@@ -68,7 +68,7 @@ func after(now time.Time, d *time.Duration) time.Time {
 func claimed(c store.Claim, fence int64) row {
 	now := time.Now()
 	return row{
-		Row:     store.Row{State: c.State, Owner: c.Owner, Fence: fence, Fingerprint: c.Fingerprint, Result: c.Result, Failure: c.Failure},
+		Row:     store.Row{State: c.State, Owner: c.Owner, Fence: fence, Fingerprint: c.Fingerprint, Result: slices.Clone(c.Result), Failure: c.Failure},
 		expires: after(now, c.Window), lease: after(now, c.Lease),
 	}
 }
