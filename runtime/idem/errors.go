@@ -26,7 +26,7 @@ var (
 	// and the handler went on. What was written before that end may have been committed without the rest, and what was
 	// written behind it may have been committed on its own. Where the claim was committed and not completed, every repeat
 	// gets this error until someone has looked and deleted the row.
-	ErrTransactionLost = errors.New("the transaction ended before the handler did")
+	ErrTransactionLost = errors.New("the transaction ended before the handler did: a handler must not commit or roll back, nor go on when the database has")
 
 	// ErrCommitUnknown is a COMMIT that was sent and not answered, and a database that did not say within the in-flight
 	// timeout what became of it. The run took effect as a whole or not at all, and it is safe to deliver the event again:

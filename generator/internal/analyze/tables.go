@@ -357,7 +357,7 @@ func (c *tableCheck) counts(name *string, pos token.Position, written bool) *sch
 	text := c.table.Text() + "." + column.Name
 	switch {
 	case column.Class != schema.Integer:
-		c.h.fail(pos, codeVersion, "name an integer column", "%s is of type %s, and a version is an integer", text, orNone(column.Type))
+		c.h.fail(pos, codeVersion, "name an integer column", "%s is of type %s, and a version is an integer", text, orNone(strings.TrimPrefix(column.Type, "the ")))
 	case !column.NotNull:
 		c.h.fail(pos, codeVersion, "declare it NOT NULL, with a default", "%s may be NULL, which is no version", text)
 	case column.Generated && written:

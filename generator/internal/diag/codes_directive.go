@@ -14,7 +14,7 @@ var directiveMeanings = []Meaning{
 	{"IDEM010", "a quoted value is not a Go string, or does not end"},
 	{"IDEM011", "a comment follows the arguments on the same line"},
 	{"IDEM012", "a value is none of the words that are allowed"},
-	{"IDEM013", "a window is not a duration of at least one minute, nor `forever`"},
+	{"IDEM013", "a window is not a duration of at least one minute, nor `forever`; or a lease is not one of at least a second"},
 	{"IDEM014", "a value does not have the form that its argument asks for"},
 	{"IDEM015", "the feature is planned, but not supported yet"},
 	{"IDEM020", "an `idem` tag names no known role: key, fingerprint, attempt"},

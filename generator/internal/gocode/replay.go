@@ -76,7 +76,7 @@ type replayNames struct{ T, Made, DB, Opts, Index, Ctx, Event, Open string }
 // replayOpener is a function that makes a group's type.
 type replayOpener struct {
 	Func, Group, Constructor, DB, Schema string
-	Made                                 string // the statement that makes what is wrapped; empty for functions
+	Made                                 string // the statement that makes what is wrapped; empty where nothing is
 	Missing                              string // what has to be filled in
 }
 
@@ -133,7 +133,7 @@ func (r *replays) opener(g *model.Group, name string) replayOpener {
 		Func: name, Group: g.Name, Constructor: g.Constructor, Schema: f.pkg.Store.Name + ".Schema",
 		DB: f.databaseText(), Missing: r.Names.DB,
 	}
-	if g.Type == nil {
+	if !wraps(g) {
 		return o
 	}
 	o.Missing += " and " + r.Names.Made

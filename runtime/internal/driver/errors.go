@@ -97,6 +97,10 @@ func LockTimeoutState(state string) bool { return state == "55P03" }
 // a transaction. PostgreSQL, Appendix A, classes 3B and 25.
 func NoSavepointState(state string) bool { return state == "3B001" || state == "25P01" }
 
+// duplicateStatement is a prepared statement of a name that the connection has already: another client's, behind a pooler that
+// hands connections from one transaction to the next. It is of class 42, and says nothing about a table.
+const duplicateStatement = "42P05"
+
 // SchemaClass is the class of a SQLSTATE that a statement gets for what it is and not for what it meets: Denied for want of
 // a privilege, Misfit where a name or a type is not what the statement takes it for, NoRoom where a value does not go into the
 // database, otherwise Other. PostgreSQL, Appendix A, classes 42, 3F, 22 and 54.
@@ -106,6 +110,8 @@ func SchemaClass(state string) Class {
 		return NoRoom
 	case state == "42501":
 		return Denied
+	case state == duplicateStatement:
+		return Other
 	case len(state) == 5 && (state[:2] == "42" || state == "3F000"):
 		return Misfit
 	default:

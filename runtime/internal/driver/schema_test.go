@@ -18,6 +18,7 @@ func TestSchemaClass(t *testing.T) {
 		"25006": Other,  // read_only_sql_transaction
 		"":      Other,
 		"42":    Other,
+		"42P05": Other, // duplicate_prepared_statement
 	} {
 		if got := SchemaClass(state); got != want {
 			t.Errorf("%q: got %d", state, got)

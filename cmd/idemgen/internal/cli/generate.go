@@ -21,8 +21,8 @@ wrong with the input, nothing.
 
 With -tests each handler that has none yet gets a test, in idem_test.go, that
 delivers its events as a bad queue does. What it cannot know is left to be filled
-in, and until then it fails. A test file that is there is yours: it is never
-changed, and never counts in check.`,
+in, and until then it fails. A transition without a key gets none. A test file
+that is there is yours: it is never changed, and never counts in check.`,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.generate(cmd.Context(), args) },
 		ValidArgsFunction: completePackages,
 	}

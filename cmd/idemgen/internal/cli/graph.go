@@ -38,6 +38,10 @@ func (a *app) graph(ctx context.Context, patterns []string) error {
 	if a.dot {
 		draw = dot
 	}
+	if len(result.Graphs) == 0 {
+		_, err := fmt.Fprintln(a.stderr, "idemgen: note: nothing to draw: there is no //idem:states and no //idem:transition")
+		return err
+	}
 	var drawn []string
 	for _, g := range result.Graphs {
 		drawn = append(drawn, draw(g))
