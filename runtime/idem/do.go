@@ -126,7 +126,7 @@ func (h *Handler[Tx, E, R]) attempt(ctx context.Context, claim store.Claim, d *d
 		// A new connection to SQLite may begin with a statement of the DSN's, and meet a lock in it.
 		return h.unclaimed(ctx, d, "no connection", err)
 	case err != nil:
-		return result, ended, h.fail(d, fmt.Errorf("no connection: %w", err))
+		return result, ended, h.fail(d, fmt.Errorf("no connection: %w", withEnd(ctx, err)))
 	}
 	// Also on a panic and on Goexit, without a recover: the panic goes on as it was.
 	defer s.Close(ctx)
@@ -215,10 +215,7 @@ func unknownState(s store.State) error {
 func (h *Handler[Tx, E, R]) unclaimed(ctx context.Context, d *delivery, what string, err error) (result R, next step, _ error) {
 	class := h.guard.driver.Classify(err)
 	if ctx.Err() != nil && class == driver.Other {
-		if !errors.Is(err, ctx.Err()) {
-			err = fmt.Errorf("%w: %w", ctx.Err(), err)
-		}
-		return result, ended, h.fail(d, fmt.Errorf("%s: %w", what, err))
+		return result, ended, h.fail(d, fmt.Errorf("%s: %w", what, withEnd(ctx, err)))
 	}
 	switch class {
 	case driver.Conflict:
@@ -291,7 +288,11 @@ func (h *Handler[Tx, E, R]) execute(ctx context.Context, s driver.Session[Tx], e
 	result, err = h.call(ctx, s, e, d)
 	point.At(point.AfterHandler)
 	if err != nil {
-		err = h.own(d, err)
+		if r, ok := err.(*refusal); ok { // what a handler within the handler has returned is that one's
+			next, err := h.refused(d, r)
+			return none, next, err
+		}
+		d.outcome = OutcomeError
 		next = h.undone(err)
 		if next == ended && ctx.Err() == nil && isPermanent(err) {
 			return none, failing, err
@@ -314,17 +315,18 @@ func (h *Handler[Tx, E, R]) execute(ctx context.Context, s driver.Session[Tx], e
 	return result, ended, nil
 }
 
-// own is a run's error as the delivery returns it: as it is, but for that of a transition before the handler, which is ours.
-func (h *Handler[Tx, E, R]) own(d *delivery, err error) error {
-	d.outcome = OutcomeError
-	if r, ok := err.(*refusal); ok { // what a handler within the handler has returned is that one's
-		if h.guard.driver.Classify(r.err) == driver.Busy {
-			return h.inProgress(d, r.err)
-		}
+// refused judges an error of a transition before the handler, which is ours. As before the claim, nothing has run.
+func (h *Handler[Tx, E, R]) refused(d *delivery, r *refusal) (step, error) {
+	switch h.guard.driver.Classify(r.err) {
+	case driver.Busy:
+		return ended, h.inProgress(d, r.err)
+	case driver.Conflict, driver.Locked:
+		d.runs--
+		return unclaimed, r.err
+	default:
 		d.outcome = r.outcome
-		return h.wrap(d.key, r.err)
+		return ended, h.wrap(d.key, r.err)
 	}
-	return err
 }
 
 // call is the handler's function, with a hook for what it wants done after the commit. A joined run has none to wait for.

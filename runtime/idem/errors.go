@@ -1,6 +1,7 @@
 package idem
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -121,6 +122,15 @@ func (e *ResultError) Unwrap() error { return e.Err }
 
 // errAbandoned is what an observer is told of a handler that panicked or called runtime.Goexit.
 var errAbandoned = errors.New("the handler panicked or exited its goroutine")
+
+// withEnd is an error that also says that the caller's context was over, where it was and the database or its driver tell of what
+// came of it alone.
+func withEnd(ctx context.Context, err error) error {
+	if end := ctx.Err(); end != nil && !errors.Is(err, end) {
+		return fmt.Errorf("%w: %w", end, err)
+	}
+	return err
+}
 
 // commitError turns what a driver says about the end of a transaction into the errors above.
 func commitError(err error) error {

@@ -8,7 +8,8 @@ import (
 
 // Run is one run of a handler, as its function can ask for it by [FromContext].
 type Run struct {
-	// Handler and Key are the two halves of the row's identity.
+	// Handler and Key are the two halves of the row's identity. Of a [Transition], which has no key, it is that of the row that is
+	// moved, and so the same each time that one comes through.
 	Handler string
 	Key     string
 	// Attempt is the queue's delivery count, where the payload has one tagged; otherwise 0.

@@ -140,7 +140,16 @@ func (h *Handler[Tx, E, R]) shadowExecute(ctx context.Context, s driver.Session[
 	d.run()
 	result, err = h.call(ctx, s, e, d)
 	if err != nil {
-		err = h.own(d, err)
+		if r, ok := err.(*refusal); ok {
+			next, err := h.refused(d, r)
+			if next == unclaimed {
+				next, err = undone, h.wrap(d.key, err)
+				d.runs++
+			}
+			d.outcome = r.outcome
+			return result, next, err
+		}
+		d.outcome = OutcomeError
 		return result, h.undone(err), err
 	}
 	if err := ctx.Err(); err != nil {

@@ -80,9 +80,11 @@ func NewTransition[Tx, DB, E any](g *Guard[Tx], spec TransitionSpec[DB, E], run 
 		m.err = errors.New("the transition has no guard")
 	case g.err != nil:
 		m.err = g.err
+	case g.settings.driver.Leases != nil:
+		m.err = driver.ErrNoTransactions
 	default:
 		var ok bool
-		if m.driver, ok = g.driver.(driver.Transitions[Tx, DB]); !ok {
+		if m.driver, ok = driver.InnerDriver(g.driver).(driver.Transitions[Tx, DB]); !ok {
 			m.err = errNotItsDriver
 		} else {
 			m.err = spec.check()
@@ -179,7 +181,7 @@ func (m *mover[Tx, DB, E]) do(ctx context.Context, e E) (err error) {
 // deliver attempts until one attempt ends the delivery or the bounds are reached.
 func (m *mover[Tx, DB, E]) deliver(ctx context.Context, e E, d *delivery) error {
 	attempt := m.attempt
-	if m.run == nil && m.spec.OneRow {
+	if m.bare() {
 		attempt = m.alone
 	}
 	for unmoved := 0; ; {
@@ -215,6 +217,9 @@ func (m *mover[Tx, DB, E]) deliver(ctx context.Context, e E, d *delivery) error 
 	}
 }
 
+// bare says that the UPDATE is a transaction by itself: there is no handler, and no more than one row.
+func (m *mover[Tx, DB, E]) bare() bool { return m.run == nil && m.spec.OneRow }
+
 // tooLate ends a delivery whose row could not be moved in time: mostly because another transaction had it.
 func (m *mover[Tx, DB, E]) tooLate(d *delivery, err error) error {
 	if errors.Is(err, ErrUnmoved) {
@@ -238,6 +243,10 @@ func (m *mover[Tx, DB, E]) settle(ctx context.Context, e E, d *delivery, cause e
 		moved, why, err := m.ask(ctx, e)
 		point.At(point.Answered)
 		switch {
+		case err == nil && moved && m.bare():
+			// Nor has it taken place yet. But a statement that is all of its transaction holds no lock before it arrives, and it
+			// may still arrive: who does not run it again does not know.
+			return undone, m.fail(d, fmt.Errorf("commit: %w: %w", ErrCommitUnknown, cause))
 		case err == nil && moved:
 			return undone, m.fail(d, fmt.Errorf("commit: it did not take place: %w", cause))
 		case err == nil && why == nil:
@@ -277,13 +286,17 @@ func (m *mover[Tx, DB, E]) ask(ctx context.Context, e E) (moved bool, why, err e
 	return false, m.spec.judge(e, row, err, false), nil
 }
 
-// alone runs the UPDATE in a transaction of its own: there is no handler, and no more than one row.
+// alone runs the UPDATE in a transaction of its own.
 func (m *mover[Tx, DB, E]) alone(ctx context.Context, e E, d *delivery) (step, error) {
-	d.run()
+	d.began = time.Now()
 	point.At(point.BeforeMove)
 	n, err := m.driver.Update(ctx, waitUntil(ctx, d.until), m.update(e))
 	if err != nil {
-		return m.unmoved(ctx, d, err)
+		next, err := m.unmoved(ctx, d, "update", err)
+		if next == unsettled {
+			d.runs++
+		}
+		return next, err
 	}
 	switch n {
 	case 0:
@@ -326,7 +339,7 @@ func (m *mover[Tx, DB, E]) attempt(ctx context.Context, e E, d *delivery) (step,
 		// A new connection to SQLite may begin with a statement of the DSN's, and meet a lock in it.
 		return unclaimed, err
 	case err != nil:
-		return ended, m.fail(d, fmt.Errorf("no connection: %w", err))
+		return ended, m.fail(d, fmt.Errorf("no connection: %w", withEnd(ctx, err)))
 	}
 	// Also on a panic and on Goexit, without a recover: the panic goes on as it was.
 	defer s.Close(ctx)
@@ -339,7 +352,7 @@ func (m *mover[Tx, DB, E]) once(ctx context.Context, s driver.TransitionSession[
 	n, err := s.Update(ctx, waitUntil(ctx, d.until), m.update(e))
 	switch {
 	case err != nil:
-		return m.unmoved(ctx, d, err)
+		return m.unmoved(ctx, d, "update", err)
 	case n > 1:
 		return ended, m.fail(d, fmt.Errorf("%w: %d", ErrManyRows, n))
 	case n == 0:
@@ -349,7 +362,7 @@ func (m *mover[Tx, DB, E]) once(ctx context.Context, s driver.TransitionSession[
 		// The others may be in states that are not moved.
 		row, err := m.spec.read(ctx, s.Read, waitUntil(ctx, d.until), e)
 		if err != nil {
-			return m.unmoved(ctx, d, err)
+			return m.unmoved(ctx, d, "look-up", err)
 		}
 		if row.Rows > 1 {
 			return ended, m.fail(d, fmt.Errorf("%w: %d", ErrManyRows, row.Rows))
@@ -407,18 +420,15 @@ func (m *mover[Tx, DB, E]) undone(err error) step {
 	}
 }
 
-// unmoved judges an error of the UPDATE.
-func (m *mover[Tx, DB, E]) unmoved(ctx context.Context, d *delivery, err error) (step, error) {
+// unmoved judges an error of the UPDATE, or of the look-up behind it.
+func (m *mover[Tx, DB, E]) unmoved(ctx context.Context, d *delivery, what string, err error) (step, error) {
 	var end *driver.CommitError
 	if errors.As(err, &end) && end.Fate == driver.Unknown {
-		return unsettled, end.Err
+		return unsettled, withEnd(ctx, end.Err)
 	}
 	class := m.guard.driver.Classify(err)
 	if ctx.Err() != nil && class == driver.Other {
-		if !errors.Is(err, ctx.Err()) {
-			err = fmt.Errorf("%w: %w", ctx.Err(), err)
-		}
-		return ended, m.fail(d, fmt.Errorf("update: %w", err))
+		return ended, m.fail(d, fmt.Errorf("%s: %w", what, withEnd(ctx, err)))
 	}
 	switch class {
 	case driver.Conflict, driver.Locked:
@@ -426,7 +436,7 @@ func (m *mover[Tx, DB, E]) unmoved(ctx context.Context, d *delivery, err error) 
 	case driver.Busy:
 		return ended, m.tooLate(d, err)
 	default:
-		return ended, m.fail(d, fmt.Errorf("update: %w", err))
+		return ended, m.fail(d, fmt.Errorf("%s: %w", what, err))
 	}
 }
 
@@ -442,7 +452,7 @@ func (m *mover[Tx, DB, E]) judge(ctx context.Context, e E, d *delivery, row RowS
 		d.outcome = OutcomeConflict
 		return ended, m.wrap(d.key, why)
 	case err != nil && !errors.Is(why, ErrRowNotFound):
-		return m.unmoved(ctx, d, err)
+		return m.unmoved(ctx, d, "look-up", err)
 	default:
 		return ended, m.fail(d, why)
 	}

@@ -107,8 +107,5 @@ func (s *TransitionSpec[DB, E]) read(ctx context.Context, read func(context.Cont
 
 // unmovedIn is an error of the database before the handler ran.
 func unmovedIn(ctx context.Context, what string, err error) error {
-	if ctx.Err() != nil && !errors.Is(err, ctx.Err()) {
-		err = fmt.Errorf("%w: %w", ctx.Err(), err)
-	}
-	return &refusal{fmt.Errorf("%s: %w", what, err), OutcomeError}
+	return &refusal{fmt.Errorf("%s: %w", what, withEnd(ctx, err)), OutcomeError}
 }

@@ -16,13 +16,14 @@ type sqlite struct{}
 
 // Primary result codes. SQLite, "Result and Error Codes"; the low byte of an extended code is its primary one.
 const (
-	codeError    = 1 // of COMMIT and ROLLBACK: there is no transaction; of RELEASE: no savepoint; of others: not understood
-	codePerm     = 3
-	codeBusy     = 5
-	codeLocked   = 6
-	codeReadonly = 8
-	codeTooBig   = 18
-	codeAuth     = 23
+	codeError     = 1 // of COMMIT and ROLLBACK: there is no transaction; of RELEASE: no savepoint; of others: not understood
+	codePerm      = 3
+	codeBusy      = 5
+	codeLocked    = 6
+	codeReadonly  = 8
+	codeInterrupt = 9
+	codeTooBig    = 18
+	codeAuth      = 23
 )
 
 // primaryCode returns the primary result code that err or an error that it wraps carries, or 0.

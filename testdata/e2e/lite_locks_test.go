@@ -95,6 +95,35 @@ func TestLite_SharedCache(t *testing.T) {
 	})
 }
 
+// Nor is a lock that a new connection meets, in a statement of its DSN's, the end of a transition.
+func TestLite_TransitionMeetsALockAtConnect(t *testing.T) {
+	eachSQLite(t, func(t *testing.T, d driver) {
+		for _, journal := range journals {
+			t.Run(journal, func(t *testing.T) {
+				t.Parallel()
+				o := openOrders(t, d, setup{journal: journal, options: []idem.Option{long}})
+				o.db.SetMaxIdleConns(-1)
+				ctx := t.Context()
+				for _, deliver := range []func(context.Context, events.Moved) error{o.Confirm, o.JustConfirm} {
+					id := o.order(t, "pending")
+					lock, err := o.look.Conn(ctx)
+					require.NoError(t, err)
+					_, err = lock.ExecContext(ctx, "BEGIN EXCLUSIVE")
+					require.NoError(t, err)
+					got := make(chan error, 1)
+					go func() { got <- deliver(ctx, moved(id)) }()
+					o.awaitRivals(t, 1)
+					_, err = lock.ExecContext(ctx, "COMMIT")
+					require.NoError(t, err)
+					require.NoError(t, lock.Close())
+					require.NoError(t, <-got)
+					assert.Equal(t, "confirmed 2", o.found(t, id))
+				}
+			})
+		}
+	})
+}
+
 // A caller's transaction that has read before another one wrote can no longer write (SQLITE_BUSY_SNAPSHOT). The delivery in it is
 // in progress for all that one can tell, and the caller has to begin anew.
 func TestLite_StaleSnapshot(t *testing.T) {

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"database/sql"
 	"testing"
 	"time"
 
@@ -104,5 +105,34 @@ func TestMaria_TransitionLooksInTime(t *testing.T) {
 		var conflict *idem.ConflictError
 		require.ErrorAs(t, c.confirm(ctx, moved(id)), &conflict)
 		require.NoError(t, c.rollback(ctx))
+	})
+}
+
+// A conflict of the change of state with another transaction comes before the handler, so it is no run: it is tried again within the
+// in-flight time, and not as often only as a handler may be run again.
+func TestTransition_ConflictsBeforeTheHandler(t *testing.T) {
+	eachPostgres(t, func(t *testing.T, d driver) {
+		o := openOrders(t, d, setup{})
+		id, n := o.order(t, "pending"), 0
+		c := o.confirmAgain(t, func(s *step) {
+			s.update = `UPDATE orders SET status = 'confirmed', version = version + $2 WHERE id = $1 AND status IN ('pending', 'shipped')`
+			s.args = func() ([]any, error) {
+				if n++; n < 8 {
+					o.exec(t, `UPDATE orders SET note = 'newer than the snapshot' WHERE id = $1`, id)
+				}
+				return []any{1}, nil
+			}
+		}, long, idem.WithIsolation(sql.LevelRepeatableRead))
+		for _, deliver := range []func() error{
+			func() error { return c.do(t.Context(), id) },
+			func() error { return c.keyed(t.Context(), "k", id) },
+		} {
+			n = 0
+			o.exec(t, `UPDATE orders SET status = 'pending', version = 1`)
+			require.NoError(t, deliver())
+			assert.Equal(t, "confirmed 2", o.found(t, id))
+			assert.Equal(t, idem.OutcomeExecuted, o.last(t))
+		}
+		o.returned(t)
 	})
 }

@@ -156,7 +156,7 @@ func (d driver) text(column string) string {
 
 // confirmAgain confirms what is pending, and what has been shipped and comes back: a state before its own that lies behind it,
 // too.
-func (o *orders) confirmAgain(t *testing.T, more func(*step)) own {
+func (o *orders) confirmAgain(t *testing.T, more func(*step), options ...idem.Option) own {
 	t.Helper()
 	s := step{
 		from: []string{"pending", "shipped"}, to: "confirmed", past: []string{"shipped"},
@@ -165,5 +165,5 @@ func (o *orders) confirmAgain(t *testing.T, more func(*step)) own {
 	if more != nil {
 		more(&s)
 	}
-	return o.own(t, s)
+	return o.own(t, s, options...)
 }

@@ -310,4 +310,19 @@ func TestTransition_RoundTrips(t *testing.T) {
 	assert.Equal(t, 1, trips(fresh(o.JustConfirm)), "without")
 	assert.Equal(t, 2, trips(func() error { return o.Confirm(ctx, done) }), "a repeat with code")
 	assert.Equal(t, 2, trips(func() error { return o.JustConfirm(ctx, done) }), "a repeat without")
+
+	// With a key there is one more: the UPDATE comes after the claim's answer.
+	pay := func(payment string) func() error {
+		paid := events.Paid{PaymentID: payment, OrderID: o.order(t, "pending")}
+		return func() error {
+			_, err := o.Pay(ctx, paid)
+			return err
+		}
+	}
+	for _, warm := range []string{"a", "b"} {
+		require.NoError(t, pay(warm)())
+		require.NoError(t, pay(warm)())
+	}
+	assert.Equal(t, 4, trips(pay("c")), "with a key and code")
+	assert.Equal(t, 2, trips(pay("c")), "a repeat with a key")
 }

@@ -101,6 +101,53 @@ func TestTransition_UpdateWithoutAnswer(t *testing.T) {
 	})
 }
 
+// An UPDATE that is all of its transaction, and that reaches the server only when the delivery has given it up, holds nothing that the
+// question would meet. A delivery that runs it again has moved the row, and what comes late finds that; one that does not, since it may
+// not or its caller has gone, does not know.
+func TestTransition_UpdateArrivesLate(t *testing.T) {
+	each(t, driversThat(func(d driver) bool { return d.name == "pgx" || d.mysql }), func(t *testing.T, d driver) {
+		for _, again := range []bool{true, false} {
+			set := seen(setup{mysql: func(c *mysql.Config) { c.InterpolateParams = true }})
+			if !again {
+				set.options = []idem.Option{idem.WithRetries(0)}
+			}
+			o := openOrders(t, d, set)
+			id := o.order(t, "pending")
+			deliver, arrive := o.lateUpdate(t)
+			if err := deliver(moved(id), again); again {
+				require.NoError(t, err)
+			} else {
+				require.ErrorIs(t, err, idem.ErrCommitUnknown)
+				assert.Equal(t, "pending 1", o.found(t, id))
+			}
+			arrive()
+			eventually(t, func() bool { return o.found(t, id) == "confirmed 2" })
+			o.returned(t)
+		}
+	})
+}
+
+// lateUpdate cuts a delivery off at its UPDATE, which arrives only afterwards. On MariaDB the connection breaks; on PostgreSQL the
+// caller gives up, if it is not to try again.
+func (o *orders) lateUpdate(t *testing.T) (deliver func(e events.Moved, again bool) error, arrive func()) {
+	const update = "UPDATE orders"
+	if o.mysql {
+		held := o.wire.Hold(update)
+		return func(e events.Moved, _ bool) error { return o.JustConfirm(t.Context(), e) }, func() { require.NoError(t, held.Send()) }
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	late := make(chan struct{})
+	return func(e events.Moved, again bool) error {
+		if !again {
+			o.proxy.Before(update, func() {
+				cancel()
+				<-late
+			})
+		}
+		return o.JustConfirm(ctx, e)
+	}, func() { close(late) }
+}
+
 // A row that another transaction holds is waited for, within the in-flight time. What that one does with it decides.
 func TestTransition_RivalHoldsTheRow(t *testing.T) {
 	eachDriver(t, func(t *testing.T, d driver) {

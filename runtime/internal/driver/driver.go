@@ -78,3 +78,14 @@ func Inner[Tx any](s Session[Tx]) Session[Tx] {
 		s = before.Unwrap()
 	}
 }
+
+// InnerDriver is a driver behind those that were put before it, in the same way.
+func InnerDriver[Tx any](d Driver[Tx]) Driver[Tx] {
+	for {
+		before, ok := d.(interface{ Unwrap() Driver[Tx] })
+		if !ok {
+			return d
+		}
+		d = before.Unwrap()
+	}
+}

@@ -52,3 +52,6 @@ func (f faulty[Tx]) Keys() driver.Keys {
 	}
 	return f.plan.Keys(k)
 }
+
+// Unwrap is the driver as it was. Transitions without a key run on it, undisturbed.
+func (f faulty[Tx]) Unwrap() driver.Driver[Tx] { return f.Driver }
