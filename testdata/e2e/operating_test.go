@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -191,5 +192,49 @@ func TestOperating_Open(t *testing.T) {
 		_, err = s.PlaceOrder(t.Context(), e)
 		require.NoError(t, err)
 		assert.EqualValues(t, 2, s.runs.Load())
+	})
+}
+
+// holder asks, as the page says, for the transaction that holds the key which a delivery waits for.
+func (s *shop) holder(t *testing.T) (id int64) {
+	t.Helper()
+	about, how := "pg_stat_activity", `SELECT coalesce(max(h.pid), 0) FROM (%[1]s) AS h JOIN (%[1]s) AS w ON h.pid = ANY(w.waits_for)
+		WHERE w.application_name = $1`
+	if s.mysql {
+		about, how = "innodb_trx", `SELECT coalesce(max(h.trx_mysql_thread_id), 0) FROM (%s) AS h
+			JOIN information_schema.PROCESSLIST AS p ON p.ID = h.trx_mysql_thread_id WHERE p.USER = ? AND h.trx_state <> 'LOCK WAIT'`
+	}
+	all := pageStatements(t, s.driver, row{})
+	i := slices.IndexFunc(all, func(statement string) bool { return strings.Contains(statement, about) })
+	require.GreaterOrEqual(t, i, 0)
+	asked := strings.TrimSuffix(strings.TrimSpace(sqlFor.ReplaceAllString(all[i], "")), ";")
+	eventually(t, func() bool {
+		require.NoError(t, s.look.QueryRowContext(t.Context(), fmt.Sprintf(how, asked), s.place).Scan(&id))
+		return id != 0
+	})
+	return id
+}
+
+// A transaction that holds a key is found as the page says. It can be ended: the claim goes with the effects, and whoever waits runs.
+func TestOperating_InProgress(t *testing.T) {
+	eachServer(t, func(t *testing.T, d driver) {
+		s := d.open(t, setup{options: []idem.Option{long}})
+		winner := s.park(t)
+		e := order()
+		first := s.deliver(t.Context(), e)
+		<-winner.reached
+		second := s.deliver(t.Context(), e)
+		s.awaitRivals(t, 1)
+		end := s.terminate
+		if s.mysql {
+			end = s.kill
+		}
+		end(t, s.holder(t))
+		won := <-second
+		require.NoError(t, won.err)
+		assert.Equal(t, "run 2", won.PlacedBy)
+		winner.letGo <- errBusiness
+		require.Error(t, (<-first).err)
+		assert.Equal(t, 1, s.effects(t))
 	})
 }
