@@ -65,6 +65,7 @@ const (
 	codeVersion     diag.Code = "IDEM319"
 	codeColumnType  diag.Code = "IDEM320"
 	codeTwoQueries  diag.Code = "IDEM321"
+	codeSQLiteName  diag.Code = "IDEM322"
 
 	codeStatesType     diag.Code = "IDEM330"
 	codeStatesConstant diag.Code = "IDEM331"

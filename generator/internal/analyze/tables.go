@@ -13,6 +13,7 @@ import (
 	"github.com/idemgen/idemgen/generator/internal/directive"
 	"github.com/idemgen/idemgen/generator/internal/model"
 	"github.com/idemgen/idemgen/generator/internal/schema"
+	"github.com/idemgen/idemgen/generator/internal/sqlcode"
 )
 
 // transitions holds the transitions of all packages against the machines and the schemas, and gives each store their
@@ -163,6 +164,9 @@ func (s *scan) checkTables(tables *schema.Schema) {
 			continue
 		}
 		c := tableCheck{h: h, table: table, fold: tables.Fold()}
+		if s.out.Store.Engine == sqlite {
+			c.names()
+		}
 		if c.relation() {
 			c.state()
 			c.version()
@@ -263,6 +267,28 @@ type tableCheck struct {
 	h     *handler
 	table *schema.Table
 	fold  bool
+}
+
+// names refuses what sqlc does not compile for SQLite: it counts the letters of a statement where it should count the bytes.
+func (c *tableCheck) names() {
+	t, change := c.h.Transition, c.h.change
+	check := func(pos token.Position, name, mend string) {
+		if !sqlcode.ASCII(name) {
+			c.h.fail(pos, codeSQLiteName, mend, "%s has other letters than those of ASCII, and sqlc cannot compile a statement with them for SQLite", name)
+		}
+	}
+	check(c.h.Pos, t.Query, "rename the handler, its type or its package")
+	const rename = "rename it in the schema"
+	check(change.Change.Column.Pos, t.Text(), rename)
+	for _, v := range slices.Concat(t.Row, t.Set) {
+		check(v.Pos, v.Column, rename)
+	}
+	if arg, ok := change.Arg("version"); ok {
+		check(arg.ValuePos, t.Version, rename)
+	}
+	if t.Expect != nil && t.Expect.Column != t.Version {
+		check(t.Expect.Pos, t.Expect.Column, rename)
+	}
 }
 
 // relation checks what is updated: that the number of rows affected says what happened.

@@ -22,6 +22,7 @@ var transitionMeanings = []Meaning{
 	{"IDEM319", "a version is not in an integer column that is NOT NULL"},
 	{"IDEM320", "a value of the payload does not fit its column"},
 	{"IDEM321", "two transitions that share a store have one name"},
+	{"IDEM322", "a name of a transition on SQLite has letters that sqlc cannot compile there"},
 
 	{"IDEM330", "`//idem:states` is on a type that is no named string type"},
 	{"IDEM331", "a constant of the states' type is not in the machine"},

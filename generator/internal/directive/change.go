@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // A Change is the part of a directive that is not name=value: a column, and states of it that follow each other.
@@ -203,6 +204,10 @@ func (p *argParser) stateName(w lexeme) bool {
 	if w.kind == quotedName {
 		if w.text == "" {
 			p.diags.Add(p.pos(w.at), codeChange, "name the state", "a state is empty")
+			return false
+		}
+		if !utf8.ValidString(w.text) || strings.ContainsFunc(w.text, unicode.IsControl) {
+			p.diags.Add(p.pos(w.at), codeChange, "name it by one line of text", "the state %q has something in it that is no text", w.text)
 			return false
 		}
 		return true

@@ -120,10 +120,11 @@ func resolve(f *goFile, t *model.Transition, diags *diag.List) error {
 	if t.Expect != nil {
 		all = append(all, t.Expect)
 	}
+	args := sqlcode.Args(t)
 	for _, v := range all {
 		found := false
 		for _, field := range fields {
-			if same(field.name, sqlcode.Arg(v.Column)) {
+			if sqlcode.SameArg(field.name, args[v.Column]) {
 				v.Field, v.Type, found = field.name, f.goType(field.typ), true
 			}
 		}
@@ -141,11 +142,6 @@ func resolve(f *goFile, t *model.Transition, diags *diag.List) error {
 		check(t, t.Expect, compared, diags)
 	}
 	return nil
-}
-
-// same says that a field is the one that sqlc names after a parameter.
-func same(field, arg string) bool {
-	return strings.EqualFold(strings.ReplaceAll(field, "_", ""), strings.ReplaceAll(arg, "_", ""))
 }
 
 func (f *goFile) goType(text string) model.GoType {

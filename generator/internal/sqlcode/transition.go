@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"text/template"
+	"unicode"
 
 	"github.com/idemgen/idemgen/generator/internal/model"
 	"github.com/idemgen/idemgen/templates"
@@ -80,14 +81,15 @@ func spelled(s *model.Store, t *model.Transition) change {
 	if t.Version != "" {
 		c.Version = identifier(s, t.Version)
 	}
+	args := Args(t)
 	for _, v := range t.Set {
-		c.Set = append(c.Set, assignment{identifier(s, v.Column), Arg(v.Column)})
+		c.Set = append(c.Set, assignment{identifier(s, v.Column), args[v.Column]})
 	}
 	for _, v := range t.Row {
-		c.Row = append(c.Row, assignment{identifier(s, v.Column), Arg(v.Column)})
+		c.Row = append(c.Row, assignment{identifier(s, v.Column), args[v.Column]})
 	}
 	if t.Expect != nil {
-		c.Expect = &assignment{identifier(s, t.Expect.Column), Arg(t.Expect.Column)}
+		c.Expect = &assignment{identifier(s, t.Expect.Column), args[t.Expect.Column]}
 	}
 	return c
 }
@@ -101,20 +103,33 @@ func inComment(t *model.Transition) string {
 	return fmt.Sprintf("%s: %s -> %s", word(t.Text()), strings.Join(from, " | "), word(t.To))
 }
 
-// word is a name as one word: quoted where it has anything in it that is not printed, or a space.
+// word is a name as one word of ASCII: quoted where it has anything else in it, or a space.
 func word(name string) string {
-	if strings.ContainsRune(name, ' ') || strconv.Quote(name) != `"`+name+`"` {
-		return strconv.Quote(name)
+	if strings.ContainsRune(name, ' ') || strconv.QuoteToASCII(name) != `"`+name+`"` {
+		return strconv.QuoteToASCII(name)
 	}
 	return name
 }
 
-// literal is a text of SQL. A backslash escapes in MySQL only.
+// literal is a text of SQL. A backslash escapes in MySQL, and in PostgreSQL where a session is set to that, unless it is said.
+// For SQLite, sqlc counts letters where it should count bytes: there the text is ASCII.
 func literal(engine, s string) string {
-	if engine == "mysql" {
-		s = strings.ReplaceAll(s, `\`, `\\`)
+	quoted := "'" + strings.ReplaceAll(s, "'", "''") + "'"
+	escaped := strings.ReplaceAll(quoted, `\`, `\\`)
+	switch {
+	case engine == "mysql":
+		return escaped
+	case engine == "postgresql" && escaped != quoted:
+		return "E" + escaped
+	case engine == "sqlite" && !ASCII(s):
+		return fmt.Sprintf("CAST(X'%x' AS TEXT)", s)
 	}
-	return "'" + strings.ReplaceAll(s, "'", "''") + "'"
+	return quoted
+}
+
+// ASCII says that there is nothing else in a text.
+func ASCII(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r > unicode.MaxASCII })
 }
 
 // identifier is a name as a statement spells it: quoted where it has to be.
@@ -139,9 +154,40 @@ func plain(name string) bool {
 	return name != ""
 }
 
-// Arg is the name of the parameter for a column: the column's, where a statement can say that.
-func Arg(column string) string {
-	arg := strings.Map(func(r rune) rune {
+// Args are the names of the parameters for a transition's columns: by SameArg, no two are one.
+func Args(t *model.Transition) map[string]string {
+	args := map[string]string{}
+	taken := func(arg string) bool {
+		return slices.ContainsFunc(slices.Collect(maps.Values(args)), func(other string) bool { return SameArg(arg, other) })
+	}
+	add := func(column string) {
+		name := arg(column)
+		for n := 2; taken(name); n++ {
+			name = fmt.Sprintf("%s_%d", arg(column), n)
+		}
+		args[column] = name
+	}
+	for _, v := range t.Row {
+		add(v.Column)
+	}
+	for _, v := range t.Set {
+		add(v.Column)
+	}
+	if t.Expect != nil {
+		add(t.Expect.Column)
+	}
+	return args
+}
+
+// SameArg says that sqlc may make fields of one name of two parameters, or that a field is a parameter's: it writes user_id
+// as UserID, and userid as Userid.
+func SameArg(a, b string) bool {
+	return strings.EqualFold(strings.ReplaceAll(a, "_", ""), strings.ReplaceAll(b, "_", ""))
+}
+
+// arg is the name of the parameter for a column: the column's, where a statement can say that.
+func arg(column string) string {
+	name := strings.Map(func(r rune) rune {
 		switch {
 		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '_':
 			return r
@@ -150,12 +196,12 @@ func Arg(column string) string {
 		}
 		return '_'
 	}, column)
-	anywhere := func(words []string) bool { return slices.Contains(words, arg) }
+	anywhere := func(words []string) bool { return slices.Contains(words, name) }
 	if slices.ContainsFunc(slices.Collect(maps.Values(reserved)), anywhere) {
-		arg += "_value"
+		name += "_value"
 	}
-	if first := strings.TrimLeft(arg, "_"); first != arg || first == "" || first[0] >= '0' && first[0] <= '9' {
-		arg = "column_" + first // a field's name begins with a letter
+	if first := strings.TrimLeft(name, "_"); first != name || first == "" || first[0] >= '0' && first[0] <= '9' {
+		name = "column_" + first // a field's name begins with a letter
 	}
-	return arg
+	return name
 }
