@@ -71,7 +71,7 @@ func (t *Table) Definition() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%q %d\n", t.Text(), t.Kind)
 	for _, c := range t.Columns {
-		fmt.Fprintf(&b, "%q %q %t %t", c.Name, c.Type, c.NotNull, c.Generated)
+		fmt.Fprintf(&b, "%q %q %t %t %d %d %t", c.Name, c.Type, c.NotNull, c.Generated, c.Class, c.Bits, c.Unsigned)
 		if c.Class == Enum {
 			fmt.Fprintf(&b, " %q", c.Labels)
 		}

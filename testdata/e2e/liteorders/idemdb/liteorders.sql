@@ -4,7 +4,7 @@
 -- changed no row the question why.
 --
 -- Package: github.com/idemgen/idemgen/testdata/e2e/liteorders
--- Tables: 94278694bf0cabbd
+-- Tables: 8d6d4632c9d0c944
 
 -- name: LiteordersServiceConfirm :execrows
 -- LiteordersServiceConfirm moves a row of orders.status: pending -> confirmed.

@@ -4,7 +4,7 @@
 -- changed no row the question why.
 --
 -- Package: github.com/idemgen/idemgen/testdata/e2e/myorders
--- Tables: ebf1e454b7307d6a
+-- Tables: 7ca7a460e914b0c2
 
 -- name: MyordersServiceConfirm :execrows
 -- MyordersServiceConfirm moves a row of orders.status: pending -> confirmed.

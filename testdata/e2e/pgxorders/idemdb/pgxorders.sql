@@ -4,7 +4,7 @@
 -- changed no row the question why.
 --
 -- Package: github.com/idemgen/idemgen/testdata/e2e/pgxorders
--- Tables: fb9863dfbe404977
+-- Tables: 67cb2c6c14ca6c2c
 
 -- name: PgxordersServiceConfirm :execrows
 -- PgxordersServiceConfirm moves a row of orders.status: pending -> confirmed.

@@ -4,7 +4,7 @@
 -- changed no row the question why.
 --
 -- Package: github.com/idemgen/idemgen/testdata/e2e/stdorders
--- Tables: 7471a8efbfb8a67c
+-- Tables: 5679c1db643c6ef7
 
 -- name: StdordersServiceConfirm :execrows
 -- StdordersServiceConfirm moves a row of orders.status: pending -> confirmed.

@@ -4,7 +4,7 @@
 -- changed no row the question why.
 --
 -- Package: example.com/shop/lifecycle
--- Tables: bcff0c858daa68ab
+-- Tables: 40b0603f11b6bc77
 
 -- name: LifecycleOrdersConfirm :execrows
 -- LifecycleOrdersConfirm moves a row of order_status.status: pending -> confirmed.
