@@ -25,6 +25,7 @@ type delivery struct {
 	leased    time.Duration // what is left of the lease that was met last
 	asked     time.Time     // when a lease was asked for first
 	keeps     bool          // nothing is parked: by shadow mode, nor by a mark
+	doubt     *pending      // a lease that was asked for without an answer, before what came next
 }
 
 // observe begins to observe a delivery, where somebody observes. The function that it returns is deferred, and tells how the

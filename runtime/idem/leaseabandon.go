@@ -3,6 +3,7 @@ package idem
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"time"
 
 	"github.com/idemgen/idemgen/runtime/internal/driver"
@@ -15,6 +16,20 @@ type pending struct {
 	held
 	claim store.Claim
 	seen  *store.Row // that was to be taken over; nil for a claim
+	doubt bool       // it may have been granted, or be yet
+}
+
+// asking asks for the key of p by do, again if need be, and notes whether an answer is wanting: an error of these classes does
+// not say that the statement was not executed, unless it was not even sent.
+func (l *Lease[E, R]) asking(ctx context.Context, p *pending, d *delivery, do func() (bool, error)) (bool, error) {
+	return again(ctx, l.classify, d, func() (bool, error) {
+		granted, err := do()
+		var unsent *driver.NoConnectionError
+		if class := l.classify(err); err != nil && (class == driver.Other || class == driver.Busy) && !errors.As(err, &unsent) {
+			p.doubt = true
+		}
+		return granted, err
+	})
 }
 
 // abandonTimeout bounds the return of a lease that may have been granted without an answer.

@@ -363,3 +363,43 @@ func TestLeaseMarkDoesNotPark(t *testing.T) {
 		state(t, db, store.Running)
 	}
 }
+
+// A claim or a take-over that was executed without an answer, and meets conflicts with others when it is asked for again, is not
+// left held when the time for that is over.
+func TestLeaseAbandonedAfterConflicts(t *testing.T) {
+	t.Parallel()
+	for _, there := range []bool{false, true} {
+		for _, then := range []error{errConflict, errLocked} {
+			step, name := asking(there)
+			t.Run(name+", "+then.Error(), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					db, a, w := newFake(t), acquirer{}, watcher{}
+					free(db, there)
+					asked := 0
+					over := time.Now().Add(DefaultInFlightTimeout + 2*pauseMax)
+					db.answer = func(s string) error {
+						if s == step && asked == 1 {
+							return errBroken
+						}
+						return nil
+					}
+					db.fault = func(s string, _ int) error {
+						if s == step {
+							asked++
+						}
+						if asked > 1 && (s == step || s == "find" || s == "lease") && time.Now().Before(over) {
+							return then
+						}
+						return nil
+					}
+					_, err := NewLease(db.guard(WithObserver(&w)), chargeSpec(), a.charge).Do(t.Context(), order{ID: "a"})
+					if !errors.As(err, new(*InProgressError)) || w.last(t).Outcome != OutcomeInProgress || a.runs() != 0 {
+						t.Errorf("got %v, %+v, %d runs", err, w.last(t), a.runs())
+					}
+					state(t, db, store.Released)
+				})
+			})
+		}
+	}
+}

@@ -29,6 +29,11 @@ func (l *Lease[E, R]) acquire(ctx context.Context, claim store.Claim, d *deliver
 		// Nothing is asked for that nobody would wait for, and would have to be given back.
 		return nil, result, l.fail(d, err)
 	}
+	defer func() {
+		if h == nil && d.doubt != nil {
+			l.abandon(ctx, d.doubt)
+		}
+	}()
 	d.until = time.Now().Add(l.settings.inFlightTimeout)
 	for polls := 0; ; d.retries++ {
 		h, result, next, err := l.try(ctx, claim, d)
@@ -59,7 +64,7 @@ func (l *Lease[E, R]) try(ctx context.Context, claim store.Claim, d *delivery) (
 	if d.leased <= 0 {
 		p = ask(claim, nil, d)
 		point.At(point.BeforeClaim)
-		claimed, err := again(ctx, l.classify, d, func() (bool, error) {
+		claimed, err := l.asking(ctx, p, d, func() (bool, error) {
 			return l.keys.Claim(ctx, claim, d.wait(ctx, l.spec.InFlight))
 		})
 		switch {
@@ -158,7 +163,7 @@ func ask(claim store.Claim, seen *store.Row, d *delivery) *pending {
 	if seen != nil {
 		fence = seen.Fence + 1
 	}
-	p := &pending{held{holder(claim, fence), time.Now()}, claim, seen}
+	p := &pending{held: held{holder(claim, fence), time.Now()}, claim: claim, seen: seen}
 	if d.asked.IsZero() {
 		d.asked = p.sent
 	}
@@ -172,7 +177,7 @@ func (l *Lease[E, R]) takeOver(ctx context.Context, row store.Row, claim store.C
 	}
 	p := ask(claim, &row, d)
 	point.At(point.BeforeTakeOver)
-	claimed, err := again(ctx, l.classify, d, func() (bool, error) {
+	claimed, err := l.asking(ctx, p, d, func() (bool, error) {
 		return l.keys.TakeOver(ctx, claim, row.Owner, d.wait(ctx, l.spec.InFlight))
 	})
 	switch {
@@ -270,8 +275,13 @@ func (l *Lease[E, R]) renewAgain(h *held, d *delivery, err error) bool {
 // unclaimed judges an error before the handler ran. p is what was asked for, where that may have been granted.
 func (l *Lease[E, R]) unclaimed(ctx context.Context, p *pending, d *delivery, what string, err error) (step, error) {
 	class := l.classify(err)
-	if p != nil && (class == driver.Other || class == driver.Busy) {
-		l.abandon(ctx, p)
+	if p != nil && p.doubt {
+		switch class {
+		case driver.Conflict, driver.Locked:
+			d.doubt = p // it may be asked for again
+		default:
+			l.abandon(ctx, p)
+		}
 	}
 	if ctx.Err() != nil && class == driver.Other {
 		if !errors.Is(err, ctx.Err()) {

@@ -19,6 +19,11 @@ func (d *database) alone(ctx context.Context, wait time.Duration, level sql.Isol
 	if err != nil {
 		return err
 	}
+	return d.on(ctx, conn, wait, level, run)
+}
+
+// on is alone on a connection that take has readied for it, and gives it back.
+func (d *database) on(ctx context.Context, conn *sql.Conn, wait time.Duration, level sql.IsolationLevel, run func(*sql.Conn) error) error {
 	err, restore := bounded(ctx, conn, seconds(ctx, wait), func() error {
 		if level != sql.LevelDefault {
 			if _, err := conn.ExecContext(ctx, "SET TRANSACTION ISOLATION LEVEL "+levelNames[level]); err != nil {
@@ -41,9 +46,16 @@ var levelNames = map[sql.IsolationLevel]string{
 
 // claim runs a claim or a take-over, which waits for a transaction that holds the key at most for wait.
 func (k keys) claim(ctx context.Context, wait time.Duration, run func(context.Context, DBTX) (int64, error)) (done bool, err error) {
+	conn, _, err := driver.Connect(ctx, wait, func(ctx context.Context) (*sql.Conn, func(context.Context, error), error) {
+		conn, err := k.db.take(ctx, commitEach)
+		return conn, nil, err
+	})
+	if err != nil {
+		return false, err
+	}
 	limited, cancel := driver.BoundWait(ctx, toDuration(max(seconds(ctx, wait), 1)))
 	defer cancel()
-	err = k.db.alone(limited, wait, sql.LevelDefault, func(conn *sql.Conn) error {
+	err = k.db.on(limited, conn, wait, sql.LevelDefault, func(conn *sql.Conn) error {
 		if err := k.db.fit(limited, conn); err != nil {
 			return err
 		}

@@ -100,7 +100,15 @@ func (p *pool) Classify(err error) driver.Class {
 	}
 }
 
-func (p *pool) Keys() driver.Keys { return driver.KeysOn[DBTX](p.queries, p.db) }
+func (p *pool) Keys() driver.Keys {
+	return driver.KeysOn[DBTX](p.queries, p.db, func(ctx context.Context) (DBTX, func(context.Context, error), error) {
+		conn, err := p.db.Acquire(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		return conn, func(context.Context, error) { conn.Release() }, nil
+	})
+}
 
 func (p *pool) Sweep(ctx context.Context, batch int) (int64, error) {
 	return p.queries.Sweep(ctx, p.db, int64(batch))

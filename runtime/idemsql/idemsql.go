@@ -113,7 +113,16 @@ func (d *database) Classify(err error) driver.Class {
 	return d.engine.classify(err)
 }
 
-func (d *database) Keys() driver.Keys { return driver.KeysOn[DBTX](d.queries, once{d.db}) }
+func (d *database) Keys() driver.Keys {
+	on := once{d.db}
+	return driver.KeysOn[DBTX](d.queries, on, func(ctx context.Context) (DBTX, func(context.Context, error), error) {
+		conn, err := on.Conn(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		return conn, func(ctx context.Context, err error) { on.give(ctx, conn, err) }, nil
+	})
+}
 
 func (d *database) Sweep(ctx context.Context, batch int) (int64, error) {
 	return d.queries.Sweep(ctx, d.db, int64(batch))

@@ -19,13 +19,18 @@ func (o once) ExecContext(ctx context.Context, query string, args ...any) (sql.R
 		return nil, err
 	}
 	result, err := conn.ExecContext(ctx, query, args...)
+	o.give(ctx, conn, err)
+	return result, err
+}
+
+// give gives a connection back on which a statement has met err.
+func (o once) give(ctx context.Context, conn *sql.Conn, err error) {
 	broken := bad(ctx, conn, err)
 	// The only error there is says that a broken connection has been closed already.
 	_ = conn.Close()
 	if broken {
 		o.passOver(ctx)
 	}
-	return result, err
 }
 
 // passOver closes the idle connections that broke together with one, after a restart of the server say, until there is one that

@@ -39,6 +39,14 @@ func (e *BusyError) Error() string {
 // Unwrap returns the database's or the context's error.
 func (e *BusyError) Unwrap() error { return e.Err }
 
+// NoConnectionError is a statement that was not sent, for want of a connection. Its class is that of the reason.
+type NoConnectionError struct{ Err error }
+
+func (e *NoConnectionError) Error() string { return "no connection: " + e.Err.Error() }
+
+// Unwrap returns the pool's, the database's or the context's error.
+func (e *NoConnectionError) Unwrap() error { return e.Err }
+
 // Fate is what became of a transaction that did not commit as it should.
 type Fate int
 
