@@ -65,6 +65,10 @@ type engine interface {
 	commit(ctx context.Context, s *session) error
 	// alone runs an UPDATE in a transaction of its own: see driver.Transitions.
 	alone(ctx context.Context, d *database, wait time.Duration, update func(context.Context, DBTX) (int64, error)) (int64, error)
+	// begun judges the error of a BEGIN, and free whether a statement on a connection would be a transaction of its own: somebody
+	// may have left one open there.
+	begun(err error) error
+	free(ctx context.Context, conn *sql.Conn) error
 	// rolledBack reports whether the connection can be used after ROLLBACK has been answered with err.
 	rolledBack(err error) bool
 }
@@ -113,7 +117,7 @@ func (d *database) Classify(err error) driver.Class {
 	return d.engine.classify(err)
 }
 
-func (d *database) Keys() driver.Keys { return driver.KeysOn[DBTX](d.queries, once{d.db}) }
+func (d *database) Keys() driver.Keys { return driver.KeysOn[DBTX](d.queries, once{d.db, d.engine}) }
 
 func (d *database) Sweep(ctx context.Context, batch int) (int64, error) {
 	return d.queries.Sweep(ctx, d.db, int64(batch))

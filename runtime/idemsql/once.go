@@ -11,14 +11,20 @@ import (
 // says that the one before was bad; some drivers (lib/pq) say so also of a connection that broke after the statement had been
 // sent. The second time, a lease that is given back or finished is no longer there, and would look as if it had been lost.
 // What only reads may be executed as often as it takes.
-type once struct{ *sql.DB }
+type once struct {
+	*sql.DB
+	engine engine
+}
 
 func (o once) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	conn, err := o.Conn(ctx)
 	if err != nil {
 		return nil, err
 	}
-	result, err := conn.ExecContext(ctx, query, args...)
+	var result sql.Result
+	if err = o.engine.free(ctx, conn); err == nil {
+		result, err = conn.ExecContext(ctx, query, args...)
+	}
 	broken := bad(ctx, conn, err)
 	// The only error there is says that a broken connection has been closed already.
 	_ = conn.Close()
