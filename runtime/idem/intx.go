@@ -112,7 +112,7 @@ func (h *Handler[Tx, E, R]) shadowIn(ctx context.Context, tx Tx, e E, claim stor
 	}
 	if v != nil {
 		if err := s.Begin(ctx); err != nil {
-			return result, h.fail(d, fmt.Errorf("no savepoint: %w", err))
+			return result, h.fail(d, fmt.Errorf("no savepoint: %w", commitError(err)))
 		}
 	}
 	defer func() { d.judged(v) }()

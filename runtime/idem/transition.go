@@ -436,7 +436,7 @@ func (m *mover[Tx, DB, E]) unmoved(ctx context.Context, d *delivery, what string
 	case driver.Busy:
 		return ended, m.tooLate(d, err)
 	default:
-		return ended, m.fail(d, fmt.Errorf("%s: %w", what, err))
+		return ended, m.fail(d, fmt.Errorf("%s: %w", what, commitError(err)))
 	}
 }
 

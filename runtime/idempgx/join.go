@@ -45,7 +45,10 @@ func (s *joined) Begin(ctx context.Context) error {
 	}
 	name := "idemgen_" + strconv.FormatUint(points.Add(1), 10)
 	if _, err := s.outer.Exec(ctx, "savepoint "+name); err != nil {
-		if driver.NoSavepointState(driver.SQLState(err)) {
+		switch {
+		case errors.Is(err, pgx.ErrTxClosed):
+			return &driver.CommitError{Fate: driver.Lost, Err: err}
+		case driver.NoSavepointState(driver.SQLState(err)):
 			// The caller has ended it by SQL text. Nobody shall go on in a transaction that is none: the first error tells more
 			// than this one.
 			_ = s.outer.Conn().Close(ctx)

@@ -113,7 +113,7 @@ func TestOnce(t *testing.T) {
 	t.Parallel()
 	b := &breaking{stale: 3}
 	db := b.open(t, 3)
-	_, err := once{db}.ExecContext(t.Context(), "UPDATE")
+	_, err := once{db, postgresql{}}.ExecContext(t.Context(), "UPDATE")
 	if !errors.Is(err, sqldriver.ErrBadConn) || b.executed != 1 {
 		t.Errorf("got %v, executed %d times", err, b.executed)
 	}

@@ -65,6 +65,10 @@ type engine interface {
 	commit(ctx context.Context, s *session) error
 	// alone runs an UPDATE in a transaction of its own: see driver.Transitions.
 	alone(ctx context.Context, d *database, wait time.Duration, update func(context.Context, DBTX) (int64, error)) (int64, error)
+	// begun judges the error of a BEGIN, and free whether a statement on a connection would be a transaction of its own: somebody
+	// may have left one open there.
+	begun(err error) error
+	free(ctx context.Context, conn *sql.Conn) error
 	// rolledBack reports whether the connection can be used after ROLLBACK has been answered with err.
 	rolledBack(err error) bool
 }
@@ -114,9 +118,9 @@ func (d *database) Classify(err error) driver.Class {
 }
 
 func (d *database) Keys() driver.Keys {
-	on := once{d.db}
+	on := once{d.db, d.engine}
 	return driver.KeysOn[DBTX](d.queries, on, func(ctx context.Context) (DBTX, func(context.Context, error), error) {
-		conn, err := on.Conn(ctx)
+		conn, err := on.take(ctx)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -11,16 +11,32 @@ import (
 // says that the one before was bad; some drivers (lib/pq) say so also of a connection that broke after the statement had been
 // sent. The second time, a lease that is given back or finished is no longer there, and would look as if it had been lost.
 // What only reads may be executed as often as it takes.
-type once struct{ *sql.DB }
+type once struct {
+	*sql.DB
+	engine engine
+}
 
 func (o once) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	conn, err := o.Conn(ctx)
+	conn, err := o.take(ctx)
 	if err != nil {
 		return nil, err
 	}
 	result, err := conn.ExecContext(ctx, query, args...)
 	o.give(ctx, conn, err)
 	return result, err
+}
+
+// take takes a connection on which a statement is a transaction of its own.
+func (o once) take(ctx context.Context) (*sql.Conn, error) {
+	conn, err := o.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.engine.free(ctx, conn); err != nil {
+		o.give(ctx, conn, err)
+		return nil, err
+	}
+	return conn, nil
 }
 
 // give gives a connection back on which a statement has met err.

@@ -48,7 +48,7 @@ func (s *session) begin(ctx context.Context) error {
 
 func (s *session) beginOnce(ctx context.Context) (err error) {
 	s.tx, s.stop, err = sqltx.Begin(ctx, s.conn, &s.db.options)
-	return err
+	return s.db.engine.begun(err)
 }
 
 // end ends the transaction for database/sql by Commit or Rollback, bounded.

@@ -43,13 +43,16 @@ func (postgresql) alone(ctx context.Context, d *database, wait time.Duration, up
 
 // alone leaves the transaction to SQLite, for which a statement without BEGIN is one. Whatever it answers is definite, but a driver
 // may tell of the context's end in place of an answer that came at the same time.
-func (sqlite) alone(ctx context.Context, d *database, _ time.Duration, update func(context.Context, DBTX) (int64, error)) (int64, error) {
+func (e sqlite) alone(ctx context.Context, d *database, _ time.Duration, update func(context.Context, DBTX) (int64, error)) (int64, error) {
 	conn, err := d.db.Conn(ctx)
 	if err != nil {
 		return 0, err
 	}
 	// The only error there is says that a broken connection has been closed already.
 	defer func() { _ = conn.Close() }()
+	if err := e.free(ctx, conn); err != nil {
+		return 0, err
+	}
 	n, err := update(ctx, conn)
 	if end := ctx.Err(); end != nil && (errors.Is(err, end) || primaryCode(err) == codeInterrupt) {
 		return n, &driver.CommitError{Fate: driver.Unknown, Err: err}

@@ -55,6 +55,35 @@ func TestInTx_CallersTransactionHasEnded(t *testing.T) {
 	}
 }
 
+// A transaction that the caller has ended by its methods is the same.
+func TestInTx_AfterTheCallersCommit(t *testing.T) {
+	eachDriver(t, func(t *testing.T, d driver) {
+		s := d.open(t, setup{})
+		c := s.Begin(t)
+		require.NoError(t, c.commit(t.Context()))
+		_, err := c.place(t.Context(), order())
+		require.ErrorIs(t, err, idem.ErrTransactionLost)
+		s.clean(t)
+		s.returned(t)
+	})
+}
+
+// So it is with transitions.
+func TestTransition_InTxOfAnEndedTransaction(t *testing.T) {
+	eachOrders(t, func(t *testing.T, o *orders) {
+		ctx, id := t.Context(), o.order(t, "pending")
+		for i := range 2 {
+			c := o.BeginOrders(t)
+			_, err := c.tx.Exec(ctx, "ROLLBACK")
+			require.NoError(t, err)
+			deliver := []func(context.Context, events.Moved) error{c.confirm, c.justConfirm}[i]
+			require.ErrorIs(t, deliver(ctx, moved(id)), idem.ErrTransactionLost)
+			require.Error(t, c.commit(ctx))
+			assert.Equal(t, "pending 1", o.found(t, id))
+		}
+	})
+}
+
 // A deadlock in the caller's transaction that the caller has swallowed has rolled back all of it.
 func TestMaria_InTxAfterASwallowedDeadlock(t *testing.T) {
 	eachMaria(t, func(t *testing.T, d driver) {

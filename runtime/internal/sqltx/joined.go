@@ -64,6 +64,9 @@ func (s *Joined[DB]) Begin(ctx context.Context) error {
 	}
 	s.point = fmt.Sprintf("idemgen_%d", points.Add(1))
 	if err := s.Engine.Savepoint(ctx, s.Handle, s.point); err != nil {
+		if errors.Is(err, sql.ErrTxDone) {
+			return &driver.CommitError{Fate: driver.Lost, Err: err}
+		}
 		if lost := (*driver.CommitError)(nil); errors.As(err, &lost) {
 			// Nobody shall go on in a transaction that is none. The first error tells more than this one.
 			_ = s.Handle.Rollback()
