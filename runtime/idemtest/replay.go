@@ -54,6 +54,12 @@ const (
 // and a lease is lost to another worker in the middle of a run. The lease is not waited for: it is ended in the
 // database. As the outside system is called again then, Effects has to count what that did and not how often it was called.
 //
+// A moment after the last of them all effects are counted once more, for those of goroutines that nobody has waited for. One that
+// writes later than a fifth of a second after its handler's return may be missed.
+//
+// A handler with a lease needs no database for this: with [InMemory], make the Option once, outside of Case.Handler, since the
+// workers share their keys.
+//
 // A worker that dies is a goroutine that gets no further, and a connection that breaks is a transaction that is rolled back:
 // for the database they are the same. Nothing of the handler's is changed for it.
 //

@@ -93,6 +93,26 @@ func inMemory(o *outside, run func(context.Context, charge) (string, error)) ide
 	}
 }
 
+// Workers that do not share their keys, and one that guards nothing, are found out, though the outside recognises each call.
+func TestReplay_InMemoryApart(t *testing.T) {
+	t.Parallel()
+	for name, worker := range map[string]func(shared idem.Option) []idem.Option{
+		"keys of its own": func(idem.Option) []idem.Option { return []idem.Option{idemtest.InMemory()} },
+		"shadow mode":     func(shared idem.Option) []idem.Option { return []idem.Option{shared, idem.WithShadow()} },
+	} {
+		o, shared := &outside{charges: map[string][]string{}}, idemtest.InMemory()
+		run := func(ctx context.Context, c charge) (string, error) { return o.charge(ctx, c, c.ID) }
+		c := inMemory(o, run)
+		c.Handler = func(opts ...idem.Option) idemtest.Handler[charge, string] {
+			return cards(run, append(opts, worker(shared)...)...)
+		}
+		said := complaints(t, c)
+		if len(said) != 1 || !strings.Contains(said[0], "ran the handler again: let all handlers that Case.Handler makes share one database or, with idemtest.InMemory, one Option") {
+			t.Errorf("%s: %q", name, said)
+		}
+	}
+}
+
 // Without a database too, a lease's workers die, its records are not answered, and it is lost: an outside that does not
 // recognise its calls is found out by each play that calls it again.
 func TestReplay_InMemory(t *testing.T) {

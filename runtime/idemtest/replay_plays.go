@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/idemgen/idemgen/runtime/idem"
 )
@@ -29,8 +30,8 @@ func (p *player[E, R]) inOrder() {
 	case !ran:
 		p.t.Fatal("idemtest: the options that Case.Handler is given do not reach the generated constructor: pass them on.")
 	case p.one <= 0:
-		p.t.Fatalf("idemtest: the first delivery of Event(%d) succeeded and left %s. Does Effects look where the handler writes? %s",
-			ev.i, number(p.one), lateHint)
+		p.t.Fatalf("idemtest: the first delivery of Event(%d) succeeded and left %s. Does Effects look where the handler writes? %s "+
+			"Does it keep the event for later?", ev.i, number(p.one), lateHint)
 	}
 	other := p.open(script{})
 	for n := 2; n <= 4; n++ {
@@ -44,8 +45,12 @@ func (p *player[E, R]) inOrder() {
 			return
 		}
 		if left := p.effects(ev); left != p.one {
-			p.broke(ev, play, "%d deliveries of one event left %s, and one left %d. %s", n, number(left), p.one, p.hint())
+			p.broke(ev, play, "%d deliveries of one event left %s, and one left %d. %s", n, number(left), p.one, p.hint(left))
 			return
+		}
+		if p.runs.Load() != runs {
+			p.t.Fatalf("idemtest: delivery %d of Event(%d) ran the handler again: let all handlers that Case.Handler makes share one database or, "+
+				"with idemtest.InMemory, one Option that is made before. In shadow mode there is nothing to test.", n, ev.i)
 		}
 		if !p.same(ev, play, first.result, d.result) {
 			return
@@ -65,7 +70,7 @@ func (p *player[E, R]) apart(ev *event) {
 	}
 	if after := p.count(ev); after != before {
 		p.t.Fatalf("idemtest: when Event(%d) was delivered, the effects of Event(%d) went from %d to %d: let Effects count what its event did, "+
-			"and no other.", other.i, ev.i, before, after)
+			"and no other. %s", other.i, ev.i, before, after, lateHint)
 	}
 	if left := p.effects(other); left != p.one {
 		p.t.Fatalf("idemtest: one delivery of Event(%d) left %s, and one of Event(%d) %d: make events that do as much as each other, "+
@@ -104,7 +109,7 @@ func (p *player[E, R]) atOnce() {
 		}
 	}
 	if left := p.effects(ev); left != p.one {
-		p.broke(ev, play, "%d deliveries of one event at once left %s instead of %d. %s", len(all), number(left), p.one, p.hint())
+		p.broke(ev, play, "%d deliveries of one event at once left %s instead of %d. %s", len(all), number(left), p.one, p.hint(left))
 		return
 	}
 	for _, d := range all[1:] {
@@ -140,7 +145,7 @@ func (p *player[E, R]) manyAtOnce() {
 			spend(events)
 			p.broke(ev, play, "Event(%d), delivered %d times among others, left %s instead of %d. "+
 				"Does the handler keep something between two events, or between two deliveries at once? %s",
-				ev.i, times, number(left), p.one, p.hint())
+				ev.i, times, number(left), p.one, p.hint(left))
 			return
 		}
 	}
@@ -203,14 +208,14 @@ func (p *player[E, R]) judge(ev *event, play, what string, d ended[R], want outc
 			"An error that the handler does not return, or an event that it has changed, looks handled.", what, number(left), p.one)
 		return again, false
 	case d.succeeded() && left != p.one:
-		p.broke(ev, play, "%s, the delivery succeeded, and the event left %s instead of %d. %s", what, number(left), p.one, p.hint())
+		p.broke(ev, play, "%s, the delivery succeeded, and the event left %s instead of %d. %s", what, number(left), p.one, p.hint(left))
 		return again, false
 	case d.succeeded(), want == either:
 	case want == nothing && left != 0:
 		p.broke(ev, play, "%s, %s remained, and nothing should. %s", what, number(left), insideHint)
 		return again, false
 	case want == everything && left != p.one:
-		p.broke(ev, play, "%s, the event has left %s instead of %d. %s", what, number(left), p.one, p.hint())
+		p.broke(ev, play, "%s, the event has left %s instead of %d. %s", what, number(left), p.one, p.hint(left))
 		return again, false
 	}
 	again = p.deliver(p.calm, ev)
@@ -222,7 +227,7 @@ func (p *player[E, R]) judge(ev *event, play, what string, d ended[R], want outc
 		p.broke(ev, play, "%s, the redelivery %s.%s", what, again, because(again.err))
 		return again, false
 	case left != p.one:
-		p.broke(ev, play, "%s and the event was redelivered, it has left %s instead of %d. %s", what, number(left), p.one, p.hint())
+		p.broke(ev, play, "%s and the event was redelivered, it has left %s instead of %d. %s", what, number(left), p.one, p.hint(left))
 		return again, false
 	}
 	return again, true
@@ -231,12 +236,26 @@ func (p *player[E, R]) judge(ev *event, play, what string, d ended[R], want outc
 // unready reports a delivery that failed before something could go wrong with it.
 func (p *player[E, R]) unready(ev *event, play string, d ended[R]) {
 	p.t.Helper()
+	if d.succeeded() {
+		p.broke(ev, play, "the delivery succeeded, and nothing went wrong with it, since the options of this call of Case.Handler did not reach it: "+
+			"make a handler in each call, by the generated constructor, and pass the options on.")
+		return
+	}
 	p.broke(ev, play, "the handler was to do its work before something goes wrong, and the delivery %s.%s", d, because(d.err))
 }
+
+// linger is how long the effects of a goroutine that nobody waits for are waited for, before all events are counted once more.
+const linger = 200 * time.Millisecond
 
 // recount looks at all events once more.
 func (p *player[E, R]) recount() {
 	p.t.Helper()
+	late := time.NewTimer(linger)
+	defer late.Stop()
+	select {
+	case <-late.C:
+	case <-p.t.Context().Done():
+	}
 	for _, ev := range p.events {
 		before := ev.left
 		if ev.spent {

@@ -15,15 +15,24 @@ const (
 		"the outside recognise it, and does Effects count what the outside did rather than how often it was called?"
 	codecHint = "A repeat gets what was stored: what the codec does not keep is lost, and what the handler changes after its return " +
 		"is not in it."
-	lateHint = "Does the handler start a goroutine that it does not wait for?"
+	lateHint   = "Does the handler start a goroutine that it does not wait for?"
+	memoryHint = "Does the handler keep in memory what an earlier run did, or was to do? That run may have been undone, and its worker " +
+		"may be gone."
+	hookHint = "What is left to idem.AfterCommit is lost with the worker."
 )
 
-// hint is what to look for where effects are too many or too few.
-func (p *player[E, R]) hint() string {
-	if p.leased.Load() {
+// hint is what to look for where there are so many effects in place of one run's.
+func (p *player[E, R]) hint(left int) string {
+	switch {
+	case p.leased.Load() && left < p.one:
+		return memoryHint
+	case p.leased.Load():
 		return outsideHint
+	case left < p.one:
+		return memoryHint + " " + hookHint
+	default:
+		return insideHint + " " + memoryHint
 	}
-	return insideHint
 }
 
 // number is "1 effect" or "2 effects".

@@ -74,6 +74,9 @@ func (f *fixture[Tx]) leaseRenewed() {
 		if left == nil || *left <= 0 {
 			f.Fatalf("the lease has passed: %v", left)
 		}
+		if *left > idem.MinLease {
+			f.Fatalf("a renewed lease begins anew, and has %s left", *left)
+		}
 		_, err := rival(f.ctx, o)
 		as[*idem.InProgressError](f, err)
 		return time.Since(began) > 2*idem.MinLease

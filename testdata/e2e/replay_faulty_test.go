@@ -244,6 +244,113 @@ var faults = map[string]struct {
 				"as after a deadlock, and then it failed: this order is known",
 		},
 	},
+	"drops an order that it remembers": {
+		spoil: func(_ *testing.T, s *shop, _ *idemtest.Case[events.OrderPlaced, events.Receipt]) {
+			var known sync.Map
+			s.placeOrder = func(ctx context.Context, tx Tx, e events.OrderPlaced) (events.Receipt, error) {
+				if _, again := known.LoadOrStore(e.OrderID, true); again {
+					return s.answer(e), nil
+				}
+				return s.receipt(ctx, tx, e)
+			}
+		},
+		words: []string{
+			"a worker that dies before COMMIT: after a worker had died before COMMIT and the event was redelivered, it has left 0 effects instead of 1. " +
+				"Does the handler keep in memory what an earlier run did, or was to do? That run may have been undone",
+			"a panic: ", "a context that ends: ", "statements that fail: ",
+		},
+	},
+	"collects orders, and writes those of other runs too": {
+		spoil: func(_ *testing.T, s *shop, _ *idemtest.Case[events.OrderPlaced, events.Receipt]) {
+			var lock sync.Mutex
+			var batch []events.OrderPlaced
+			s.placeOrder = func(ctx context.Context, tx Tx, e events.OrderPlaced) (events.Receipt, error) {
+				lock.Lock()
+				defer lock.Unlock()
+				batch = append(batch, e)
+				for len(batch) > 0 {
+					if err := s.effect(ctx, tx, batch[0].OrderID.String()); err != nil {
+						return events.Receipt{}, err
+					}
+					batch = batch[1:]
+				}
+				return s.answer(e), nil
+			}
+		},
+		words: []string{"statements that fail: ", "it has left 2 effects instead of 1. ", "Does the handler keep in memory"},
+		only:  true,
+	},
+	"keeps orders for later": {
+		spoil: func(_ *testing.T, s *shop, _ *idemtest.Case[events.OrderPlaced, events.Receipt]) {
+			s.placeOrder = func(_ context.Context, _ Tx, e events.OrderPlaced) (events.Receipt, error) { return s.answer(e), nil }
+		},
+		words: []string{"left 0 effects. Does Effects look where the handler writes?", "Does it keep the event for later?"},
+		only:  true,
+	},
+	"has its effect after the commit": {
+		spoil: func(t *testing.T, s *shop, _ *idemtest.Case[events.OrderPlaced, events.Receipt]) {
+			s.placeOrder = func(ctx context.Context, _ Tx, e events.OrderPlaced) (events.Receipt, error) {
+				return s.answer(e), idem.AfterCommit(ctx, func(ctx context.Context) {
+					_, err := s.look.ExecContext(ctx, `INSERT INTO effects (what, worker) VALUES (?, '')`, e.OrderID.String())
+					assert.NoError(t, err)
+				})
+			}
+		},
+		words: []string{"a worker that dies after COMMIT: after a worker had died after COMMIT, the event has left 0 effects instead of 1. ",
+			"What is left to idem.AfterCommit is lost with the worker."},
+		only: true,
+	},
+	"is made once, with the options of the first call": {
+		spoil: func(_ *testing.T, _ *shop, c *idemtest.Case[events.OrderPlaced, events.Receipt]) {
+			with := c.Handler
+			var made placing
+			c.Handler = func(opts ...idem.Option) placing {
+				if made == nil {
+					made = with(opts...)
+				}
+				return made
+			}
+		},
+		words: []string{"a worker that dies before COMMIT: the delivery succeeded, and nothing went wrong with it, since the options of this call " +
+			"of Case.Handler did not reach it: make a handler in each call", "a panic: "},
+	},
+	"is in a goroutine that writes a little later": {
+		spoil: func(t *testing.T, s *shop, c *idemtest.Case[events.OrderPlaced, events.Receipt]) {
+			counted, count := make(chan struct{}), c.Effects
+			var once sync.Once
+			var writers sync.WaitGroup
+			t.Cleanup(writers.Wait)
+			t.Cleanup(func() { once.Do(func() { close(counted) }) })
+			c.Effects = func(ctx context.Context, e events.OrderPlaced) (int, error) {
+				n, err := count(ctx, e)
+				if n > 0 {
+					once.Do(func() { close(counted) })
+				}
+				return n, err
+			}
+			honest := s.placeOrder
+			s.placeOrder = func(ctx context.Context, tx Tx, e events.OrderPlaced) (events.Receipt, error) {
+				writers.Go(func() {
+					<-counted
+					later := time.NewTimer(50 * time.Millisecond) // by then all else has often been played
+					defer later.Stop()
+					<-later.C
+					_, err := s.look.ExecContext(context.WithoutCancel(ctx), `INSERT INTO effects (what, worker) VALUES (?, '')`, e.OrderID.String())
+					assert.NoError(t, err)
+				})
+				return honest(ctx, tx, e)
+			}
+		},
+		words: []string{"goroutine that"},
+	},
+	"has a consumer that acknowledges what failed": {
+		spoil: func(_ *testing.T, _ *shop, c *idemtest.Case[events.OrderPlaced, events.Receipt]) {
+			with := c.Handler
+			c.Handler = func(opts ...idem.Option) placing { return acknowledging{with(opts...)} }
+		},
+		words: []string{"a worker that dies before COMMIT: after a worker had died before COMMIT, the delivery succeeded, and the event left 0 effects",
+			"a panic: ", "a context that ends: ", "statements that fail: "},
+	},
 	"gives up for good what another run would do": {
 		spoil: func(_ *testing.T, s *shop, _ *idemtest.Case[events.OrderPlaced, events.Receipt]) {
 			s.placeOrder = func(ctx context.Context, tx Tx, e events.OrderPlaced) (events.Receipt, error) {
@@ -457,6 +564,15 @@ func elsewhere(t *testing.T) *sql.DB {
 	_, err = db.ExecContext(t.Context(), `CREATE TABLE effects (what TEXT NOT NULL)`)
 	require.NoError(t, err)
 	return db
+}
+
+// acknowledging is a consumer that takes every event for handled.
+type acknowledging struct{ placing }
+
+func (a acknowledging) Do(ctx context.Context, e events.OrderPlaced) (r events.Receipt, _ error) {
+	defer func() { _ = recover() }()
+	r, _ = a.placing.Do(ctx, e)
+	return r, nil
 }
 
 // forgetful is a codec that does not keep who has placed an order.

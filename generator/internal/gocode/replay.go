@@ -78,6 +78,7 @@ type replayOpener struct {
 	Func, Group, Constructor, DB, Schema string
 	Made                                 string // the statement that makes what is wrapped; empty where nothing is
 	Missing                              string // what has to be filled in
+	Leases                               bool   // all handlers have one: no database is needed
 }
 
 // replayTest is one test.
@@ -85,6 +86,8 @@ type replayTest struct {
 	Func, Handler, Opener, Accessor, Event, Result, Key string
 	New                                                 string // the statement that makes an event
 	Lease                                               bool
+	Row, To                                             string // of a handler that moves a row: where that is to be, and its new state
+	NoBody                                              bool   // that is all it does
 }
 
 func newReplays(p *model.Package, imports map[string]string, declared []string) *replays {
@@ -132,6 +135,7 @@ func (r *replays) opener(g *model.Group, name string) replayOpener {
 	o := replayOpener{
 		Func: name, Group: g.Name, Constructor: g.Constructor, Schema: f.pkg.Store.Name + ".Schema",
 		DB: f.databaseText(), Missing: r.Names.DB,
+		Leases: !slices.ContainsFunc(g.Handlers, func(h *model.Handler) bool { return h.Lease == 0 }),
 	}
 	if !wraps(g) {
 		return o
@@ -151,6 +155,10 @@ func (r *replays) test(g *model.Group, h *model.Handler, opener string) replayTe
 	t := replayTest{
 		Func: ReplayTest(g, h), Handler: h.Source, Opener: opener, Accessor: names.Accessor(h.Method),
 		Event: h.Args, Result: "struct{}", Key: keyDoc(h.Key), Lease: h.Lease > 0,
+	}
+	if c := h.Transition; c != nil {
+		t.Row = c.Text() + " " + strings.Join(c.From, " or ")
+		t.To, t.NoBody = c.Text()+" is "+c.To, h.NoBody
 	}
 	if h.Payload >= 0 {
 		t.Event = f.typeText(h.Params[h.Payload].Type)
