@@ -58,7 +58,8 @@ var (
 	// ErrStaleVersion is a transition whose event knows another version of the row than there is: see [StaleVersionError].
 	ErrStaleVersion = errors.New("the row has another version than the event knows")
 
-	// ErrManyRows is a transition whose row= names more than one row. What it changed was rolled back.
+	// ErrManyRows is a transition whose row= names more than one row. What it changed was rolled back, unless there is no code and
+	// the table has lost the unique key that it had when the code was generated: the error says so.
 	ErrManyRows = errors.New("the event is about more than one row")
 
 	// ErrUnmoved is a transition whose row is in a state that it begins in, and that the UPDATE does not change all the same:

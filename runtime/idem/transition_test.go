@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/idemgen/idemgen/runtime/internal/driver"
+	"github.com/idemgen/idemgen/runtime/internal/fault"
+	"github.com/idemgen/idemgen/runtime/internal/memory"
 	"github.com/idemgen/idemgen/runtime/store"
 )
 
@@ -427,5 +429,20 @@ func TestTransitionSpec(t *testing.T) {
 	other := NewTransition[fakeTx, tableTx, string](newFake(t).guard(), confirming(), nil)
 	if err := other.Do(t.Context(), "o-1"); err == nil {
 		t.Error("no error with another driver's guard")
+	}
+}
+
+// Keys in memory leave no transaction for a change of state, and the error says so. Faults that a harness asks for are the handlers':
+// transitions run as ever.
+func TestTransitionOfAHarness(t *testing.T) {
+	t.Parallel()
+	table := newTable(t, "pending")
+	inMemory := WithDriverConfig(func(c *driver.Config) { c.Leases = memory.New() })
+	if err := NewTransition(table.guard(inMemory), confirming(), nil).Do(t.Context(), "o-1"); !errors.Is(err, driver.ErrNoTransactions) {
+		t.Errorf("got %v", err)
+	}
+	plan := fault.Plan{Commit: func(func() error) error { return errBroken }}
+	if err := NewTransition(table.guard(WithFaults(plan)), confirming(), effect).Do(t.Context(), "o-1"); err != nil || table.state != "confirmed" {
+		t.Errorf("got %v, %s", err, table.state)
 	}
 }

@@ -84,8 +84,8 @@ func TestMaria_TransitionInAnOldSnapshot(t *testing.T) {
 	})
 }
 
-// In a caller's transaction the question why a row has not moved locks the row there, and waits for who holds it no longer than the
-// UPDATE would.
+// In a caller's transaction nothing waits for longer than the in-flight time either: neither the UPDATE, with a key and without, nor
+// the question why it has moved nothing, which locks the row.
 func TestMaria_TransitionLooksInTime(t *testing.T) {
 	each(t, driversThat(func(d driver) bool { return d.mysql }), func(t *testing.T, d driver) {
 		o := openOrders(t, d, setup{
