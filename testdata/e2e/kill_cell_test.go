@@ -53,6 +53,10 @@ func (c *killCell) run(ctx context.Context, bin, dir string) (err error) {
 	}}
 	if r.script.losing != "" {
 		r.queue.job.Lose, r.queue.job.Losing = 2*freshEvents, r.script.losing
+		if r.script.losing == kill.Granted {
+			// On a busy machine a claim may not be taken back in its second, and has to be lost again.
+			r.queue.job.Lose = 10 * freshEvents
+		}
 	}
 	err = r.deliver(ctx)
 	c.kills = r.queue.kills
