@@ -3,6 +3,7 @@ package idemtest
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"slices"
@@ -75,6 +76,13 @@ var breakages = map[string]breakage{
 	},
 }
 
+// allBreakages are those of keys and those of transitions.
+func allBreakages() map[string]breakage {
+	all := maps.Clone(breakages)
+	maps.Copy(all, stepBreakages)
+	return all
+}
+
 // The suite finds a broken driver out: it runs on each in a process of its own, which has to fail, and in the rows that
 // are meant. A suite that cannot fail would prove nothing.
 func TestConformance_FindsBrokenDrivers(t *testing.T) {
@@ -83,7 +91,7 @@ func TestConformance_FindsBrokenDrivers(t *testing.T) {
 		runBroken(t, name)
 		return
 	}
-	for name, b := range breakages {
+	for name, b := range allBreakages() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			self, err := os.Executable()
@@ -118,7 +126,7 @@ func TestConformance_FindsBrokenDrivers(t *testing.T) {
 // runBroken runs the suite on a broken driver, and prints what came of it.
 func runBroken(t *testing.T, name string) {
 	var m Matrix
-	b := transactional(&m, 2*time.Second, breakages[name].wrap)
+	b := transactional(&m, 2*time.Second, allBreakages()[name].wrap)
 	t.Cleanup(func() {
 		m.Cells(func(_, promise, state string) { fmt.Printf("cell %s %s\n", promise, state) })
 	})

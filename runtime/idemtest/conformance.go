@@ -60,6 +60,10 @@ const (
 	NeedRoundTrips Need = "round trips"
 	// NeedProcesses is a table that outlives its process: Kill.
 	NeedProcesses Need = "processes"
+	// NeedSteps is rows that have a state, and the statements that move them: Setup.Steps, Steps.
+	NeedSteps Need = "transitions"
+	// NeedSuppression is a trigger that keeps a row as it is without an error: Steps.Suppress.
+	NeedSuppression Need = "suppressed updates"
 )
 
 // Setup is what a scenario asks of its place.
@@ -72,6 +76,8 @@ type Setup struct {
 	Zone string
 	// Nobody has the guard connect as a user without any privilege on the table of keys.
 	Nobody bool
+	// Steps has the table of rows be there that have a state.
+	Steps bool
 }
 
 // Place is a fresh place in a database, for one scenario: a table of keys and a table of effects, both empty. What fails in
@@ -133,6 +139,9 @@ type Place[Tx any] struct {
 	// Kill starts a process that calls [Worker] on the place, and kills it when it has come to the stage. It returns when the
 	// database knows.
 	Kill func(j Job)
+
+	// Steps are the place's rows that have a state; nil unless they were asked for.
+	Steps *Steps[Tx]
 }
 
 // Caller is a transaction of the caller's.
@@ -189,6 +198,10 @@ func (p Place[Tx]) lacks(n Need) string {
 		missing = map[string]bool{"RoundTrips": p.RoundTrips == nil, "Bare": p.Bare == nil}
 	case NeedProcesses:
 		missing = map[string]bool{"Kill": p.Kill == nil}
+	case NeedSteps:
+		missing = map[string]bool{"Steps": p.Steps == nil || p.Steps.Put == nil || p.Steps.At == nil || p.Steps.Meddle == nil}
+	case NeedSuppression:
+		missing = map[string]bool{"Steps.Suppress": p.Steps == nil || p.Steps.Suppress == nil}
 	}
 	for name, is := range missing {
 		if is {
@@ -221,7 +234,7 @@ func Conformance[Tx any](t *testing.T, b Backend[Tx]) {
 			t.Errorf("there is no need %q that the driver could not meet", need)
 		}
 	}
-	all := scenarios[Tx]()
+	all := append(scenarios[Tx](), transitionScenarios[Tx]()...)
 	for _, p := range promises {
 		t.Run(p.name(), func(t *testing.T) {
 			t.Parallel()
@@ -238,7 +251,7 @@ func Conformance[Tx any](t *testing.T, b Backend[Tx]) {
 
 var needs = []Need{
 	NeedTransactions, NeedCommitFaults, NeedHeldCommit, NeedAborts, NeedSurvives, NeedRowLocks, NeedTable, NeedPermissions,
-	NeedZones, NeedLanguages, NeedRoundTrips, NeedProcesses,
+	NeedZones, NeedLanguages, NeedRoundTrips, NeedProcesses, NeedSteps, NeedSuppression,
 }
 
 // mode is which of the two kinds of handler a scenario is about.
@@ -307,8 +320,8 @@ type promise struct{ number, words string }
 
 // name is what the promise's subtest is called. The numbers have two digits, so that they sort and none is another's beginning.
 func (p promise) name() string {
-	if p.number[0] == 'L' {
-		return fmt.Sprintf("L%02s %s", p.number[1:], p.words)
+	if p.number[0] == 'L' || p.number[0] == 'T' {
+		return fmt.Sprintf("%c%02s %s", p.number[0], p.number[1:], p.words)
 	}
 	return fmt.Sprintf("P%02s %s", p.number, p.words)
 }

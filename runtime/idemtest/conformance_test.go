@@ -33,6 +33,7 @@ func transactional(m *Matrix, patience time.Duration, wrap func(driver.Driver[*m
 				return idem.NewGuard(func(driver.Config) (driver.Driver[*memory.Tx], error) { return wrap(db), nil }, opts...)
 			}
 			withTransactions(t, &p, db, patience)
+			p.Steps = stepsInMemory(db)
 			return p
 		},
 	}

@@ -71,7 +71,7 @@ func TestPlaceLacks(t *testing.T) {
 func TestScenariosOfPromises(t *testing.T) {
 	t.Parallel()
 	of := map[string]int{}
-	for _, s := range scenarios[int]() {
+	for _, s := range append(scenarios[int](), transitionScenarios[int]()...) {
 		of[s.promise]++
 	}
 	for _, p := range promises {

@@ -28,6 +28,7 @@ func InMemoryBackend(m *Matrix) Backend[noTransaction] {
 			NeedPermissions:  noSQL,
 			NeedZones:        noSQL,
 			NeedRoundTrips:   noSQL,
+			NeedSteps:        "there are no rows besides the keys, and no transaction that could move one",
 			NeedProcesses:    "what is kept in memory ends with its process",
 		},
 		Open: func(*testing.T, Setup) Place[noTransaction] {

@@ -38,12 +38,26 @@ var promises = []promise{
 	{"L12", "a delivery that ends holds nothing"},
 	{"L14", "Mark of a lease is one statement"},
 	{"L15", "in shadow mode no key is parked"},
+	{"T1", "of many deliveries one moves the row"},
+	{"T2", "row and effects are one commit"},
+	{"T3", "a row that is there makes a repeat"},
+	{"T4", "another state is a conflict"},
+	{"T5", "another version is stale"},
+	{"T6", "many rows are rolled back"},
+	{"T7", "every row takes a way that there is"},
+	{"T8", "with a key two events are told apart"},
+	{"T9", "a COMMIT of a transition is asked about"},
+	{"T10", "a row that is held is waited for"},
+	{"T11", "triggers do not lie"},
+	{"T12", "InTx of a transition"},
+	{"T13", "round trips of a transition"},
 }
 
 // elsewhere are the promises that other tests hold, and why not the suite.
 var elsewhere = []promise{
 	{"23", "it is about a proxy in front of one engine"},
 	{"24", "it is about servers that end or are away, of which each test has its own"},
+	{"T14", "it is about what the tool refuses, before there is a driver"},
 	{"L13", "it is about the clock of another process, which each driver's own test changes"},
 }
 

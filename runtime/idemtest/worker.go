@@ -22,6 +22,8 @@ const (
 	StageCommitted     = "after the commit"
 	StageCharged       = "in the run of a lease"
 	StageParking       = "in the run of a lease that is to be parked"
+	StageStepping      = "in the transaction of a transition"
+	StageStepped       = "after the commit of a transition"
 )
 
 // workersLease is the lease of a worker process, which the suite waits for.
@@ -30,7 +32,7 @@ const workersLease = idem.MinLease
 // killedBy is what a worker process's result says.
 const killedBy = "the worker process"
 
-// Worker does a job: it delivers an order at a place, of which it uses Guard and Effect. At each stage it calls reached, which
+// Worker does a job: it delivers an order at a place, of which it uses Guard, Effect and Steps. At each stage it calls reached, which
 // returns at once, or, at the job's own, not before the process is killed.
 func Worker[Tx any](ctx context.Context, p Place[Tx], j Job, reached func(stage string) error) error {
 	o := order{Tenant: "acme", ID: j.ID, Total: 4200, Attempt: 1}
@@ -45,6 +47,13 @@ func Worker[Tx any](ctx context.Context, p Place[Tx], j Job, reached func(stage 
 		_, err = idem.NewLease(g, spec, func(context.Context, order) (receipt, error) {
 			return receipt{By: killedBy}, reached(j.Stage)
 		}).Do(ctx, o)
+	case StageStepping, StageStepped:
+		err = p.Steps.transition(g, confirm, func(ctx context.Context, tx Tx, o order) error {
+			return errors.Join(p.Effect(ctx, tx, o.ID), reached(StageStepping))
+		}).Do(ctx, o)
+		if err == nil {
+			err = reached(StageStepped)
+		}
 	default:
 		_, err = idem.NewHandler(g, specOf("Place"), func(ctx context.Context, tx Tx, o order) (receipt, error) {
 			if err := p.Effect(ctx, tx, o.ID); err != nil {

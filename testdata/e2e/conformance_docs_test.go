@@ -21,7 +21,7 @@ func guarantees(t *testing.T) string {
 	return string(page)
 }
 
-var promiseRow = regexp.MustCompile(`(?m)^\| (L?\d+) \|`)
+var promiseRow = regexp.MustCompile(`(?m)^\| ([LT]?\d+) \|`)
 
 // The matrix has a row for each promise of the page, or says where else it is held.
 func TestConformance_HasEachPromise(t *testing.T) {

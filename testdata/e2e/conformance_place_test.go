@@ -30,6 +30,7 @@ type engine struct {
 	// times are the columns that have to be given a value, and zeros one.
 	times, zeros string
 	cannot       idemtest.Cannot
+	items
 }
 
 // What the engines cannot. docs/guarantees.md says the same.
@@ -56,6 +57,7 @@ var (
 		conflict: `DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = '40001'; END $$`,
 		lock:     `SELECT handler FROM idempotency_keys FOR UPDATE`,
 		cannot:   idemtest.Cannot{idemtest.NeedSurvives: abortsAll},
+		items:    postgresSteps,
 	}
 	mariaEngine = engine{
 		in:    myMicros + ` + %d`,
@@ -68,7 +70,8 @@ var (
 		refused:  `INSERT INTO effects (what, worker) VALUES (NULL, 'a handler')`,
 		conflict: `SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1213`,
 		lock:     `SELECT handler FROM idempotency_keys FOR UPDATE`,
-		cannot:   idemtest.Cannot{idemtest.NeedAborts: goesOn},
+		cannot:   idemtest.Cannot{idemtest.NeedAborts: goesOn, idemtest.NeedSuppression: noSuppression},
+		items:    mariaSteps,
 	}
 	sqliteEngine = engine{
 		in:    microseconds + ` + %d`,
@@ -76,6 +79,7 @@ var (
 		filling: `WITH RECURSIVE numbers(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM numbers WHERE i < $2)
 			INSERT INTO idempotency_keys (handler, key, state, owner, expires_at)
 			SELECT $1, CAST(i AS TEXT), 'done', zeroblob(16), ` + microseconds + ` - i FROM numbers`,
+		items:   sqliteSteps,
 		owner:   `zeroblob(16)`,
 		refused: `INSERT INTO effects (what) VALUES (NULL)`,
 		lock:    `INSERT INTO once (what) VALUES ('the lock')`,
@@ -107,7 +111,7 @@ func (d driver) cannot() idemtest.Cannot {
 }
 
 // backend is a driver as the suite needs it.
-func backend[T any](d driver, guard func(*shop, ...idem.Option) *idem.Guard[T], as func(driver, T) Tx, begin func(*shop, *testing.T) idemtest.Caller[T]) idemtest.Backend[T] {
+func backend[T any](d driver, guard func(*shop, ...idem.Option) *idem.Guard[T], as func(driver, T) Tx, begin func(*shop, *testing.T) idemtest.Caller[T], steps func(driver) *idemtest.Steps[T]) idemtest.Backend[T] {
 	return idemtest.Backend[T]{
 		Driver: d.name, Matrix: &matrix, Cannot: d.cannot(), Levels: d.levels()[1:], Patience: patience,
 		Open: func(t *testing.T, asked idemtest.Setup) idemtest.Place[T] {
@@ -128,6 +132,9 @@ func backend[T any](d driver, guard func(*shop, ...idem.Option) *idem.Guard[T], 
 				Update:             func(ctx context.Context, tx T, name string) error { return p.update(ctx, as(d, tx), name) },
 			}
 			fillPlace(&place, &p)
+			if asked.Steps {
+				fillSteps(&place, &p, steps(d))
+			}
 			return place
 		},
 	}

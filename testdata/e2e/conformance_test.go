@@ -57,19 +57,19 @@ func (d driver) conformance(t *testing.T) {
 	case "pgx":
 		idemtest.Conformance(t, backend(d, func(s *shop, opts ...idem.Option) *idem.Guard[pgx.Tx] {
 			return idempgx.New(s.pool, pgxdb.Store, opts...)
-		}, func(_ driver, tx pgx.Tx) Tx { return pgxTx{tx} }, (*shop).beginPGX))
+		}, func(_ driver, tx pgx.Tx) Tx { return pgxTx{tx} }, (*shop).beginPGX, pgxSteps))
 	case "std", "pq":
 		idemtest.Conformance(t, backend(d, func(s *shop, opts ...idem.Option) *idem.Guard[*sql.Tx] {
 			return idemsql.New(s.db, stddb.Store, opts...)
-		}, asSQL, (*shop).beginTx))
+		}, asSQL, (*shop).beginTx, sqlSteps[idemsql.DBTX]))
 	case "maria":
 		idemtest.Conformance(t, backend(d, func(s *shop, opts ...idem.Option) *idem.Guard[*sql.Tx] {
 			return idemmysql.New(s.db, mydb.Store, opts...)
-		}, asSQL, (*shop).beginTx))
+		}, asSQL, (*shop).beginTx, sqlSteps[idemmysql.DBTX]))
 	case "lite", "mattn":
 		idemtest.Conformance(t, backend(d, func(s *shop, opts ...idem.Option) *idem.Guard[*sql.Tx] {
 			return idemsql.New(s.db, litedb.Store, opts...)
-		}, asSQL, (*shop).beginTx))
+		}, asSQL, (*shop).beginTx, sqlSteps[idemsql.DBTX]))
 	default:
 		t.Fatalf("the suite has no backend for %s", d.name)
 	}
@@ -104,6 +104,7 @@ func (j job) conform(ctx context.Context, w worker) error {
 		return idemtest.Worker(ctx, idemtest.Place[pgx.Tx]{
 			Guard:  func(...idem.Option) *idem.Guard[pgx.Tx] { return g.Guard() },
 			Effect: func(ctx context.Context, tx pgx.Tx, what string) error { return effect(ctx, pgxTx{tx}, what) },
+			Steps:  pgxSteps(driverOf(j.Driver)),
 		}, work, j.reached)
 	case interface{ Guard() *idem.Guard[*sql.Tx] }:
 		return idemtest.Worker(ctx, idemtest.Place[*sql.Tx]{
@@ -111,6 +112,7 @@ func (j job) conform(ctx context.Context, w worker) error {
 			Effect: func(ctx context.Context, tx *sql.Tx, what string) error {
 				return effect(ctx, sqlTx{newShop(j.Driver).driver, tx}, what)
 			},
+			Steps: j.sqlSteps(),
 		}, work, j.reached)
 	default:
 		return fmt.Errorf("the suite has no worker for %s", j.Driver)

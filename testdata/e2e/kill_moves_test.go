@@ -42,6 +42,10 @@ func (s *script) adapt(point, mode string) {
 	case noCodeMode:
 		s.ofNoCode(point)
 	}
+	if (mode == transitionMode || mode == noCodeMode) && slices.Contains([]string{"before-question", "asked", "answered"}, point) {
+		// Another copy would make the step of a COMMIT that did not arrive, and the question find it made.
+		s.copies = 1
+	}
 	switch point {
 	case "before-row-look-up", "row-looked-up":
 		// A key of which nothing is known, and whose row cannot be moved; the others are repeats.

@@ -63,8 +63,10 @@ func scriptFor(point, mode string) script {
 		if mode == noCodeMode {
 			s.losing = kill.Moves
 		}
-	case "before-forestall", "forestalled", "before-take-back", "taken-back":
+	case "before-forestall", "forestalled":
 		s.hows, s.losing = []kill.How{kill.GiveUp}, kill.Claims
+	case "before-take-back", "taken-back":
+		s.hows, s.losing, s.copies = []kill.How{kill.GiveUp}, kill.Granted, 1
 	case "before-failure", "failure-claimed", "failure-recorded":
 		s.hows = []kill.How{kill.Permanent}
 		s.last = func(a kill.Answer) bool { return a.Failed }

@@ -18,12 +18,14 @@ import (
 	"github.com/idemgen/idemgen/runtime/store"
 )
 
-// DB is a table of keys, and a table of effects for the handlers of tests. New makes one.
+// DB is a table of keys, and tables of effects and of items for the handlers of tests. New makes one.
 type DB struct {
 	mu       sync.Mutex
 	rows     map[id]row
 	counters map[string]int
 	effects  []string
+	items    map[string]Item
+	triggers triggers
 	held     map[id]*Tx    // rows that a transaction has changed
 	freed    chan struct{} // closed when one of them is given up
 	waiting  int           // statements that wait for that
@@ -33,7 +35,7 @@ type DB struct {
 
 // New makes an empty one.
 func New() *DB {
-	return &DB{rows: map[id]row{}, counters: map[string]int{}, held: map[id]*Tx{}, freed: make(chan struct{})}
+	return &DB{rows: map[id]row{}, counters: map[string]int{}, items: map[string]Item{}, held: map[id]*Tx{}, freed: make(chan struct{})}
 }
 
 type id struct{ handler, key string }

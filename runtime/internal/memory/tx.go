@@ -16,6 +16,7 @@ type Tx struct {
 	held    []id
 	aborted bool
 	ended   bool
+	wait    time.Duration // of an UPDATE of items; negative for as long as its context lasts
 }
 
 // contents is what a transaction has written.
@@ -23,15 +24,16 @@ type contents struct {
 	rows     map[id]row
 	counters map[string]int
 	effects  []string
+	items    map[string]Item
 }
 
 func (c contents) clone() contents {
-	return contents{maps.Clone(c.rows), maps.Clone(c.counters), slices.Clone(c.effects)}
+	return contents{maps.Clone(c.rows), maps.Clone(c.counters), slices.Clone(c.effects), maps.Clone(c.items)}
 }
 
 // Begin begins a transaction.
 func (db *DB) Begin() *Tx {
-	return &Tx{db: db, done: contents{rows: map[id]row{}, counters: map[string]int{}}}
+	return &Tx{db: db, done: contents{rows: map[id]row{}, counters: map[string]int{}, items: map[string]Item{}}, wait: -1}
 }
 
 // Effect writes a row into the table of effects.
@@ -154,6 +156,7 @@ func (tx *Tx) commit() error {
 		tx.db.counters[name] += n
 	}
 	tx.db.effects = append(tx.db.effects, tx.done.effects...)
+	maps.Copy(tx.db.items, tx.done.items)
 	tx.end()
 	return nil
 }

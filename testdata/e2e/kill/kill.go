@@ -43,6 +43,7 @@ const (
 	Commits Loss = "commits"
 	Moves   Loss = "commits and moves" // an UPDATE without code commits by itself
 	Claims  Loss = "claims"            // and the deliveries that are to be given up end with them
+	Granted Loss = "claims, granted"   // the same, and all of them arrive
 	Unsent  Loss = "commits, unsent"   // none arrives
 )
 

@@ -72,9 +72,9 @@ func (w *worker) loseLite(hook *litehook.Connector) {
 		switch {
 		case w.job.Losing == kill.Unsent:
 			hook.FailThen("COMMIT", func() { hook.Fail("ROLLBACK") })
-		case w.job.Losing != kill.Claims:
+		case w.job.Losing == kill.Commits, w.job.Losing == kill.Moves:
 			hook.Lose("COMMIT")
-		case n%2 == 0:
+		case w.job.Losing == kill.Granted, n%2 == 0:
 			hook.LoseThen(claim, w.claimLost)
 		default:
 			hook.FailThen(claim, w.claimLost)

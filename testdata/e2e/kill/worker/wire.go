@@ -42,6 +42,7 @@ var losses = map[kill.Loss][][]byte{
 	kill.Commits: commits,
 	kill.Moves:   slices.Concat(commits, single),
 	kill.Claims:  claims,
+	kill.Granted: claims,
 	kill.Unsent:  commits,
 }
 
@@ -92,12 +93,14 @@ type network struct {
 	lost   atomic.Int64
 	after  func() // a loss; nil for nothing
 	unsent bool   // all that are lost do not arrive
+	sent   bool   // or all do
 }
 
 func (w *worker) network(s *stop) *network {
 	n := &network{stop: s, lose: int64(w.job.Lose), losing: losses[w.job.Losing], unsent: w.job.Losing == kill.Unsent}
-	if w.job.Losing == kill.Claims {
-		n.after = w.claimLost
+	switch w.job.Losing {
+	case kill.Claims, kill.Granted:
+		n.after, n.sent = w.claimLost, w.job.Losing == kill.Granted
 	}
 	return n
 }
@@ -119,8 +122,8 @@ type wire struct {
 
 var errDead = errors.New("the network is gone")
 
-// Write passes on what is sent. Every second message that is to be lost does not arrive, or all; of the others only the answer does
-// not.
+// Write passes on what is sent. Every second message that is to be lost does not arrive, or all, or none; of the others only the answer
+// does not.
 func (w *wire) Write(message []byte) (int, error) {
 	if isIn(message, w.network.losing) {
 		if n := w.network.lost.Add(1); n <= w.network.lose {
@@ -128,7 +131,7 @@ func (w *wire) Write(message []byte) (int, error) {
 			if w.network.after != nil {
 				defer w.network.after()
 			}
-			if n%2 == 0 || w.network.unsent {
+			if !w.network.sent && n%2 == 0 || w.network.unsent {
 				return len(message), w.Close()
 			}
 		}
