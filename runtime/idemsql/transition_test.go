@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -31,7 +32,10 @@ func TestSQLiteAlone_ContextOver(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			conn := &scriptedConn{answer: func(string) error {
+			conn := &scriptedConn{answer: func(query string) error {
+				if !strings.HasPrefix(query, "UPDATE") {
+					return nil
+				}
 				if c.over {
 					cancel()
 				}
