@@ -23,6 +23,8 @@ type encoder struct {
 	tag  directive.Tag
 	// byPath says that the part comes from key=, which takes no options.
 	byPath bool
+	// finite refuses what may be an infinity, for a column, which keeps the value and not only tells it from others.
+	finite bool
 }
 
 // noun is what the value is to be part of.
@@ -155,6 +157,10 @@ func (e *encoder) needsUTC(t types.Type) *refusal {
 func (e *encoder) nullable(c cursor, n nullable) (model.Part, *refusal) {
 	st := structOf(c.typ)
 	for v := range st.Fields() {
+		if v.Name() == "InfinityModifier" && e.finite {
+			return model.Part{}, &refusal{codeColumnType, "is " + e.s.typeText(c.typ) + ", whose infinities would be its zero time",
+				"name a time.Time or a *time.Time, or set the column in the handler"}
+		}
 		if v.Name() == "InfinityModifier" && e.role == directive.Key && e.tag.AllowZero {
 			return model.Part{}, &refusal{codeZero, "is " + e.s.typeText(c.typ) + ", whose infinities would be one key with its zero time",
 				`remove allowzero`}

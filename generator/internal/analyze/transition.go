@@ -136,7 +136,7 @@ func (h *handler) columnValues(name string, arg directive.Arg, encode func(keyPa
 
 // settable decides how a value is given to a column: whatever a fingerprint can hold, times, and bytes of any meaning.
 func (h *handler) settable(c cursor) (model.Part, *refusal) {
-	e := encoder{s: h.s, role: directive.Fingerprint, byPath: true}
+	e := encoder{s: h.s, role: directive.Fingerprint, byPath: true, finite: true}
 	if isByteSlice(c.typ) {
 		part := c.part()
 		part.Encode = model.Bytes
@@ -146,6 +146,9 @@ func (h *handler) settable(c cursor) (model.Part, *refusal) {
 	if no != nil && no.code == codeTime {
 		e.tag.UTC = true
 		part, no = e.encode(c)
+	}
+	if no != nil && no.code == codeColumnType {
+		return part, no
 	}
 	if no != nil {
 		return part, &refusal{codeColumnType, "is " + h.s.typeText(c.typ) + ", which no column can be set to", "name a field with a plain value, or a getter of one"}
