@@ -301,6 +301,9 @@ func (c *tableCheck) relation() bool {
 	case c.table.Ruled:
 		c.h.fail(pos, codeNoBaseTable, "drop the rule; a trigger can do what it does", "%s has a rule for UPDATE, which may change other rows, or none", name)
 		return false
+	case c.table.Lasting != "":
+		c.h.fail(pos, codeNoBaseTable, "declare it ENGINE=InnoDB", "%s is a table of %s's, which keeps what is rolled back", name, c.table.Lasting)
+		return false
 	}
 	c.h.Transition.Table = c.table.Name
 	return true

@@ -170,11 +170,28 @@ func (r *myReader) create(n *ast.CreateTableStmt) {
 			}
 		}
 	}
+	t.storage(n.Options)
 	for _, c := range n.Cols {
 		t.column(c)
 	}
 	for _, c := range n.Constraints {
 		t.constraint(c)
+	}
+}
+
+// lasting are the storage engines without transactions. MySQL, "Alternative Storage Engines"; MariaDB, "Storage Engines".
+var lasting = []string{"MyISAM", "Aria", "MEMORY", "HEAP", "CSV", "ARCHIVE", "BLACKHOLE", "MERGE", "MRG_MyISAM", "FEDERATED", "CONNECT", "S3"}
+
+// storage notes the storage engine, if one is named.
+func (t *myTable) storage(options []*ast.TableOption) {
+	for _, o := range options {
+		if o.Tp != ast.TableOptionEngine {
+			continue
+		}
+		t.Lasting = ""
+		if i := slices.IndexFunc(lasting, func(name string) bool { return strings.EqualFold(name, o.StrValue) }); i >= 0 {
+			t.Lasting = lasting[i]
+		}
 	}
 }
 
@@ -207,6 +224,9 @@ func (t *myTable) define(c *Column, d *ast.ColumnDef) {
 	*c = Column{Name: d.Name.Name.O, Type: strings.ToLower(d.Tp.CompactStr())}
 	c.Class, c.Size = myClass(d.Tp)
 	c.Bits, c.Unsigned = myBits[d.Tp.GetType()], mysql.HasUnsignedFlag(d.Tp.GetFlag())
+	if c.Class == Bytes && d.Tp.GetType() == mysql.TypeString { // BINARY, which is as long as it says
+		c.Bits = 8 * d.Tp.GetFlen()
+	}
 	if c.Class == Enum {
 		c.Type, c.Labels = "the enum", d.Tp.GetElems()
 	}
@@ -381,6 +401,8 @@ func (t *myTable) alter(s *ast.AlterTableSpec) {
 		}
 	case ast.AlterTableDropCheck: // DROP CONSTRAINT too, which may be of a key
 		t.constraints = slices.DeleteFunc(t.constraints, func(k *myConstraint) bool { return t.named(k, s.Constraint.Name) })
+	case ast.AlterTableOption:
+		t.storage(s.Options)
 	case ast.AlterTableRenameTable:
 		t.Name, t.Schema = s.NewTable.Name.O, s.NewTable.Schema.O
 	}

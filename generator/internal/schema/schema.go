@@ -54,6 +54,8 @@ type Table struct {
 	Keys [][]string
 	// Ruled says that a rule takes the place of an UPDATE, so that the number of rows affected is not the table's.
 	Ruled bool
+	// Lasting is MySQL's storage engine, where the DDL names one that keeps what is rolled back.
+	Lasting string
 	// Parent says that other tables inherit from it, whose rows its keys do not cover.
 	Parent bool
 }
