@@ -38,6 +38,10 @@ func misfit(v *model.ColumnValue, u use) *fault {
 		return misfitInteger(p, target, column, u)
 	case column.Class == model.FloatColumn && p.Encode == model.Float:
 		return misfitFloat(p, target, column)
+	case column.Class == model.BytesColumn && target.Inner == "bytes" && p.Encode == model.UUID:
+		if column.Bits != uuidBits {
+			return &fault{why: "whether it holds a UUID's text or its bytes is not known", mend: "declare it BINARY(16), or name a getter of what is in it", byDDL: true}
+		}
 	case column.Class == model.BytesColumn && target.Inner == "string":
 		return &fault{why: "the parameter that sqlc makes for bytes that may be NULL is a text", mend: "declare the column NOT NULL, or set it in the handler", byDDL: true}
 	case !slices.Contains(accepts[column.Class][target.Inner], p.Encode):
@@ -45,6 +49,9 @@ func misfit(v *model.ColumnValue, u use) *fault {
 	}
 	return nil
 }
+
+// uuidBits is the length of a UUID.
+const uuidBits = 128
 
 // incomparable are the classes of column that no row is known by.
 var incomparable = []model.ColumnClass{model.FloatColumn, model.JSONColumn, model.TimeColumn}

@@ -2,6 +2,7 @@ package gocode
 
 import (
 	"go/types"
+	"slices"
 	"strings"
 
 	"github.com/dave/jennifer/jen"
@@ -108,12 +109,12 @@ func needsVariable(p model.Part) bool {
 	if p.Deref || !p.AddrOf && !(p.Encode == model.Bytes && isArray(p.Type)) {
 		return false
 	}
-	for _, s := range p.Steps {
-		if s.Call {
-			return true
-		}
-	}
-	return false
+	return called(p)
+}
+
+// called says that a part's value is, or is in, what a getter returns.
+func called(p model.Part) bool {
+	return slices.ContainsFunc(p.Steps, func(s model.Step) bool { return s.Call })
 }
 
 func isArray(t types.Type) bool {

@@ -216,7 +216,7 @@ func (f *file) goType(t model.GoType) *jen.Statement {
 // too.
 func (f *file) inner(v *model.ColumnValue, target fit.Target, expr string, scope *names.Scope, before *[]jen.Code) (value *jen.Statement, fails bool, err error) {
 	p := v.Part
-	if needsVariable(p) {
+	if needsVariable(p) || target.Inner == "bytes" && p.Encode == model.UUID && !p.Deref && called(p) {
 		name := scope.Unique(f.local.value)
 		*before = append(*before, jen.Id(name).Op(":=").Id(expr))
 		expr = name
@@ -234,6 +234,8 @@ func (f *file) inner(v *model.ColumnValue, target fit.Target, expr string, scope
 		return f.idem("UUIDText").Call(jen.Id(pointee(p, expr))), false, nil
 	case p.Encode == model.String && target.Inner == "uuid":
 		return f.idem("ParseUUID").Call(jen.Lit(p.Label), convert(p.Type, "string", pointee(p, expr))), true, nil
+	case target.Inner == "bytes" && p.Encode == model.UUID:
+		return jen.Id(expr + "[:]"), false, nil // a pointer to an array is sliced like the array
 	}
 	switch target.Inner {
 	case "uuid":

@@ -25,6 +25,6 @@ const (
 type ColumnType struct {
 	Text     string // as the DDL writes it, more or less
 	Class    ColumnClass
-	Bits     int // of integers and floats
+	Bits     int // of integers and floats, and of bytes of a fixed length
 	Unsigned bool
 }
