@@ -46,6 +46,17 @@ func reportSchema(line string, jobs []Job, diags *diag.List) bool {
 	return true
 }
 
+// unknownName matches sqlc's complaint about a table or a column.
+var unknownName = regexp.MustCompile(`^(relation|column) ".*" does not exist$`)
+
+// refusedMend is what to do about SQL that was held against the schema before sqlc was asked.
+func refusedMend(engine, complaint string) string {
+	if engine == "sqlite" && unknownName.MatchString(complaint) {
+		return "for SQLite sqlc does not find names that the schema has in quotes and with capital letters: write them without quotes there, which SQLite takes for the same"
+	}
+	return "this SQL is idemgen's own: please report it, with the table's name, at " + issues
+}
+
 // report turns what sqlc wrote into diagnostics: one for each place that it names, at what asked for the store; or one
 // with all of its text, where it names none.
 func report(complaints string, jobs []Job, diags *diag.List) {
@@ -64,8 +75,7 @@ func report(complaints string, jobs []Job, diags *diag.List) {
 			continue
 		}
 		found = true
-		diags.Add(jobs[job].Store.Pos, CodeRefused,
-			"this SQL is idemgen's own: please report it, with the table's name, at "+issues,
+		diags.Add(jobs[job].Store.Pos, CodeRefused, refusedMend(jobs[job].Store.Engine, m[4]),
 			"sqlc refuses %s of package %s, line %s: %s", m[2], jobs[job].Store.ImportPath, m[3], m[4])
 	}
 	if !found {
