@@ -79,7 +79,7 @@ func isolation(level sql.IsolationLevel) (sql.IsolationLevel, error) {
 func (d *database) ClaimCompletes() bool { return false }
 
 func (d *database) Acquire(ctx context.Context) (driver.Session[*sql.Tx], error) {
-	conn, err := d.take(ctx, hold)
+	conn, err := d.take(ctx, holding)
 	if err != nil {
 		return nil, err
 	}

@@ -15,25 +15,22 @@ type keys struct{ db *database }
 
 // alone runs a statement that is a transaction of its own, at a level of isolation, LevelDefault for the session's.
 func (d *database) alone(ctx context.Context, wait time.Duration, level sql.IsolationLevel, run func(*sql.Conn) error) error {
-	conn, err := d.take(ctx, commitEach)
+	conn, err := d.take(ctx, func() string { return standing(ctx, wait) })
 	if err != nil {
 		return err
 	}
-	return d.on(ctx, conn, wait, level, run)
+	defer give(ctx, conn, restoreAlone, false)
+	if level != sql.LevelDefault {
+		if _, err := conn.ExecContext(ctx, "SET TRANSACTION ISOLATION LEVEL "+levelNames[level]); err != nil {
+			return err
+		}
+	}
+	return run(conn)
 }
 
-// on is alone on a connection that take has readied for it, and gives it back.
-func (d *database) on(ctx context.Context, conn *sql.Conn, wait time.Duration, level sql.IsolationLevel, run func(*sql.Conn) error) error {
-	err, restore := bounded(ctx, conn, seconds(ctx, wait), func() error {
-		if level != sql.LevelDefault {
-			if _, err := conn.ExecContext(ctx, "SET TRANSACTION ISOLATION LEVEL "+levelNames[level]); err != nil {
-				return err
-			}
-		}
-		return run(conn)
-	})
-	give(ctx, conn, restore != nil)
-	return err
+// standing readies a connection for statements that are transactions of their own, and wait for locks at most for wait.
+func standing(ctx context.Context, wait time.Duration) string {
+	return commitEach + ", " + bounding(seconds(ctx, wait))
 }
 
 // levelNames are the levels as SQL has them.
@@ -45,25 +42,23 @@ var levelNames = map[sql.IsolationLevel]string{
 }
 
 // claim runs a claim or a take-over, which waits for a transaction that holds the key at most for wait.
-func (k keys) claim(ctx context.Context, wait time.Duration, run func(context.Context, DBTX) (int64, error)) (done bool, err error) {
+func (k keys) claim(ctx context.Context, wait time.Duration, run func(context.Context, DBTX) (int64, error)) (bool, error) {
+	outer := ctx
 	conn, _, err := driver.Connect(ctx, wait, func(ctx context.Context) (*sql.Conn, func(context.Context, error), error) {
-		conn, err := k.db.take(ctx, commitEach)
+		conn, err := k.db.take(ctx, func() string { return standing(outer, wait) })
 		return conn, nil, err
 	})
 	if err != nil {
 		return false, err
 	}
+	defer give(ctx, conn, restoreAlone, false)
 	limited, cancel := driver.BoundWait(ctx, toDuration(max(seconds(ctx, wait), 1)))
 	defer cancel()
-	err = k.db.on(limited, conn, wait, sql.LevelDefault, func(conn *sql.Conn) error {
-		if err := k.db.fit(limited, conn); err != nil {
-			return err
-		}
-		n, err := run(limited, conn)
-		done = err == nil && n == 1
-		return err
-	})
-	return done, waitError(ctx, limited, err)
+	if err := k.db.fit(limited, conn); err != nil {
+		return false, waitError(ctx, limited, err)
+	}
+	n, err := run(limited, conn)
+	return err == nil && n == 1, waitError(ctx, limited, err)
 }
 
 func (k keys) Claim(ctx context.Context, c store.Claim, wait time.Duration) (bool, error) {

@@ -196,9 +196,9 @@ func (s *session) Close(ctx context.Context) {
 	if s.silent != nil {
 		go func() {
 			<-s.silent
-			give(ctx, s.conn, true)
+			give(ctx, s.conn, restoreHold, true)
 		}()
 		return
 	}
-	give(ctx, s.conn, s.broken)
+	give(ctx, s.conn, restoreHold, s.broken)
 }

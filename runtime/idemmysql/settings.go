@@ -17,19 +17,24 @@ const (
 	commitEach = `SET @idemgen_autocommit = @@SESSION.autocommit, @idemgen_completion = @@SESSION.completion_type,
 SESSION completion_type = 'NO_CHAIN', SESSION autocommit = 0, SESSION autocommit = 1`
 	hold        = commitEach + `, SESSION autocommit = 0`
-	restoreHold = `SET SESSION autocommit = @idemgen_autocommit, SESSION completion_type = @idemgen_completion`
+	restoreHold = `SET ` + heldBefore
+	heldBefore  = `SESSION autocommit = @idemgen_autocommit, SESSION completion_type = @idemgen_completion`
 )
 
 // Strict is the SQL mode of the statements that write names and keys: other modes cut off what does not fit. And sql_safe_updates
 // takes the cleanup for a DELETE of everything.
 const (
-	bound = `SET @idemgen_row_wait = @@SESSION.innodb_lock_wait_timeout, @idemgen_table_wait = @@SESSION.lock_wait_timeout,
+	bound = `@idemgen_row_wait = @@SESSION.innodb_lock_wait_timeout, @idemgen_table_wait = @@SESSION.lock_wait_timeout,
 @idemgen_sql_mode = @@SESSION.sql_mode, @idemgen_safe = @@SESSION.sql_safe_updates,
 SESSION innodb_lock_wait_timeout = %s, SESSION lock_wait_timeout = %d,
 SESSION sql_mode = 'STRICT_ALL_TABLES', SESSION sql_safe_updates = 0`
-	restoreBound = `SET SESSION innodb_lock_wait_timeout = @idemgen_row_wait, SESSION lock_wait_timeout = @idemgen_table_wait,
+	restoreBound = `SET ` + boundBefore
+	boundBefore  = `SESSION innodb_lock_wait_timeout = @idemgen_row_wait, SESSION lock_wait_timeout = @idemgen_table_wait,
 SESSION sql_mode = @idemgen_sql_mode, SESSION sql_safe_updates = @idemgen_safe`
 )
+
+// restoreAlone puts back what a statement in a transaction of its own has needed.
+const restoreAlone = restoreBound + ", " + heldBefore
 
 // noWait is the least that the engine can wait for a row. MariaDB takes 0 for no wait; MySQL's least is 1, and 0 is an error in
 // a strict mode.
@@ -55,7 +60,7 @@ func seconds(ctx context.Context, wait time.Duration) int64 {
 // toDuration is a number of seconds.
 func toDuration(n int64) time.Duration { return time.Duration(n) * time.Second }
 
-// bounding is the statement that bounds the waits of those after it.
+// bounding is the settings that bound the waits of the statements after them.
 func bounding(n int64) string {
 	row := noWait
 	if n > 0 {
@@ -63,6 +68,9 @@ func bounding(n int64) string {
 	}
 	return fmt.Sprintf(bound, row, max(n, 1))
 }
+
+// holding readies a connection for a transaction that somebody else ends.
+func holding() string { return hold }
 
 // execer is a connection, or a transaction on one.
 type execer interface {
@@ -72,7 +80,7 @@ type execer interface {
 // bounded runs a statement that waits for locks at most n seconds, in a strict SQL mode. What the settings were, they are again
 // afterwards. An error of restore leaves them in an unknown state.
 func bounded(ctx context.Context, on execer, n int64, run func() error) (err, restore error) {
-	if _, err := on.ExecContext(ctx, bounding(n)); err != nil {
+	if _, err := on.ExecContext(ctx, "SET "+bounding(n)); err != nil {
 		return err, err
 	}
 	err = run()
@@ -82,15 +90,15 @@ func bounded(ctx context.Context, on execer, n int64, run func() error) (err, re
 	return err, restore
 }
 
-// take takes a connection and runs the statement that readies it. One that turns out to be broken broke while it was idle, after a
+// take takes a connection and runs the statement that readies it, which is asked for once there is a connection. One that turns out to be broken broke while it was idle, after a
 // restart of the server say, and so may have others. Nothing that matters has been done on it, and the next one is tried.
-func (d *database) take(ctx context.Context, ready string) (*sql.Conn, error) {
+func (d *database) take(ctx context.Context, ready func() string) (*sql.Conn, error) {
 	for tries := d.db.Stats().Idle + 1; ; tries-- {
 		conn, err := d.db.Conn(ctx)
 		if err != nil {
 			return nil, err
 		}
-		if _, err = conn.ExecContext(ctx, ready); err == nil {
+		if _, err = conn.ExecContext(ctx, ready()); err == nil {
 			return conn, nil
 		}
 		sqltx.Discard(conn)
@@ -101,12 +109,12 @@ func (d *database) take(ctx context.Context, ready string) (*sql.Conn, error) {
 	}
 }
 
-// give gives a connection back as it was taken, or closes it where that cannot be said of it.
-func give(ctx context.Context, conn *sql.Conn, broken bool) {
+// give gives a connection back as it was before it was taken, or closes it where that cannot be said of it.
+func give(ctx context.Context, conn *sql.Conn, restore string, broken bool) {
 	if !broken {
 		ctx, cancel := driver.Detach(ctx)
 		defer cancel()
-		_, err := conn.ExecContext(ctx, restoreHold)
+		_, err := conn.ExecContext(ctx, restore)
 		broken = err != nil
 	}
 	if broken {

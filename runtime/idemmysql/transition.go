@@ -69,7 +69,7 @@ func (d *database) Look(ctx context.Context, look func(context.Context, DBTX) er
 }
 
 func (d *database) AcquireTransition(ctx context.Context) (driver.TransitionSession[*sql.Tx, DBTX], error) {
-	conn, err := d.take(ctx, hold)
+	conn, err := d.take(ctx, holding)
 	if err != nil {
 		return nil, err
 	}

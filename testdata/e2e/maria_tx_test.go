@@ -532,7 +532,7 @@ func TestMaria_RoundTrips(t *testing.T) {
 				_, err := l.Do(t.Context(), e)
 				require.NoError(t, err)
 				// The guard is a new one, and its first claim looks at the table.
-				assert.Equal(t, 2*(4+inText)+inText, s.wire.RoundTrips(), "a lease: its claim and its end")
+				assert.Equal(t, 2*(2+inText)+inText, s.wire.RoundTrips(), "a lease: its claim and its end")
 			})
 		})
 	}
