@@ -2,10 +2,8 @@ package idem
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/idemgen/idemgen/runtime/internal/driver"
@@ -229,63 +227,6 @@ func (m *mover[Tx, DB, E]) tooLate(d *delivery, err error) error {
 	return m.wrap(d.key, d.inProgress(m.guard.settings.inFlightTimeout, err))
 }
 
-// settle finds out what became of a COMMIT without an answer, by running the UPDATE once more in a transaction that is rolled
-// back: it waits while the old transaction lives, and then it moves the row, or finds it moved. The caller's end does not end
-// this: the answer is worth more than the time, which is bounded by the in-flight timeout.
-func (m *mover[Tx, DB, E]) settle(ctx context.Context, e E, d *delivery, cause error) (step, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.guard.settings.inFlightTimeout)
-	defer cancel()
-	if cause == nil {
-		cause = errUnanswered
-	}
-	for n := 0; ; n++ {
-		point.At(point.BeforeQuestion)
-		moved, why, err := m.ask(ctx, e)
-		point.At(point.Answered)
-		switch {
-		case err == nil && moved && m.bare():
-			// Nor has it taken place yet. But a statement that is all of its transaction holds no lock before it arrives, and it
-			// may still arrive: who does not run it again does not know.
-			return undone, m.fail(d, fmt.Errorf("commit: %w: %w", ErrCommitUnknown, cause))
-		case err == nil && moved:
-			return undone, m.fail(d, fmt.Errorf("commit: it did not take place: %w", cause))
-		case err == nil && why == nil:
-			d.outcome = OutcomeSettled
-			return ended, nil
-		case err == nil && !errors.Is(why, ErrUnmoved):
-			// The row has been moved on or removed, by somebody who may have come before the run or after it.
-			// It is no answer to the event, which may have been carried out: so errors.Is does not find it.
-			return ended, m.fail(d, fmt.Errorf("commit: %w: %w; now: %v", ErrCommitUnknown, cause, why))
-		case err == nil:
-			err = why
-		}
-		if pause(ctx, n) != nil {
-			// The cause of the silence is found by errors.Is; what asking ran into is only told.
-			return ended, m.fail(d, fmt.Errorf("commit: %w: %w; asked again: %v", ErrCommitUnknown, cause, err))
-		}
-	}
-}
-
-// ask runs the UPDATE on another connection and takes it back. It reports whether that would have moved the row, and else why
-// not, as judge says it.
-func (m *mover[Tx, DB, E]) ask(ctx context.Context, e E) (moved bool, why, err error) {
-	s, err := m.driver.AcquireTransition(ctx)
-	if err != nil {
-		return false, nil, fmt.Errorf("no connection: %w", err)
-	}
-	defer s.Close(ctx)
-	n, err := s.Update(ctx, waitUntil(ctx, time.Now().Add(m.guard.settings.inFlightTimeout)), m.update(e))
-	point.At(point.Asked)
-	if err != nil || n > 0 {
-		return n > 0, nil, err
-	}
-	row, err := m.look(ctx, e, s.Look)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return false, nil, err
-	}
-	return false, m.spec.judge(e, row, err, false), nil
-}
-
 // alone runs the UPDATE in a transaction of its own.
 func (m *mover[Tx, DB, E]) alone(ctx context.Context, e E, d *delivery) (step, error) {
 	d.began = time.Now()
@@ -418,118 +359,6 @@ func (m *mover[Tx, DB, E]) undone(err error) step {
 	default:
 		return ended
 	}
-}
-
-// unmoved judges an error of the UPDATE, or of the look-up behind it.
-func (m *mover[Tx, DB, E]) unmoved(ctx context.Context, d *delivery, what string, err error) (step, error) {
-	var end *driver.CommitError
-	if errors.As(err, &end) && end.Fate == driver.Unknown {
-		return unsettled, withEnd(ctx, end.Err)
-	}
-	class := m.guard.driver.Classify(err)
-	if ctx.Err() != nil && class == driver.Other {
-		return ended, m.fail(d, fmt.Errorf("%s: %w", what, withEnd(ctx, err)))
-	}
-	switch class {
-	case driver.Conflict, driver.Locked:
-		return unclaimed, err
-	case driver.Busy:
-		return ended, m.tooLate(d, err)
-	default:
-		return ended, m.fail(d, fmt.Errorf("%s: %w", what, commitError(err)))
-	}
-}
-
-// judge says why no row was moved.
-func (m *mover[Tx, DB, E]) judge(ctx context.Context, e E, d *delivery, row RowState, err error) (step, error) {
-	switch why := m.spec.judge(e, row, err, false); {
-	case why == nil:
-		d.outcome = OutcomeDuplicate
-		return ended, nil
-	case errors.Is(why, ErrUnmoved):
-		return unclaimed, why
-	case refused(why):
-		d.outcome = OutcomeConflict
-		return ended, m.wrap(d.key, why)
-	case err != nil && !errors.Is(why, ErrRowNotFound):
-		return m.unmoved(ctx, d, "look-up", err)
-	default:
-		return ended, m.fail(d, why)
-	}
-}
-
-// judge says why no row was moved: nil for a repeat. keyed says that the event has a key of its own, by which it is known not
-// to be a repeat.
-func (s *TransitionSpec[DB, E]) judge(e E, row RowState, err error, keyed bool) error {
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return fmt.Errorf("%w: %s", ErrRowNotFound, s.Column)
-	case err != nil:
-		return err
-	case !s.OneRow && row.Rows == 0:
-		return fmt.Errorf("%w: %s", ErrRowNotFound, s.Column)
-	case row.Rows > 1:
-		return fmt.Errorf("%w: %d", ErrManyRows, row.Rows)
-	}
-	// A state that the change may begin in comes first, also where it lies behind To on a way that leads back: the UPDATE has
-	// not moved the row from there, and that is no success.
-	from := slices.Contains(s.From, row.State)
-	switch {
-	case !from && (keyed || !slices.Contains(s.Past, row.State)):
-		return &ConflictError{Column: s.Column, Have: row.State, Want: s.To}
-	case s.Expect != nil && (from && s.Expect(e) != row.Version || s.Expect(e) > row.Version):
-		// Nor can a row that has not come to the event's version have been moved by it.
-		return &StaleVersionError{Column: s.Column, Have: row.Version, Want: s.Expect(e)}
-	case from:
-		return fmt.Errorf("%w: %s is %s", ErrUnmoved, s.Column, row.State)
-	default:
-		return nil
-	}
-}
-
-// refused says that an error is about the event and the row, and not about the database: a person has to look.
-func refused(err error) bool {
-	var conflict *ConflictError
-	var stale *StaleVersionError
-	return errors.As(err, &conflict) || errors.As(err, &stale)
-}
-
-func (m *mover[Tx, DB, E]) inTx(ctx context.Context, tx Tx, e E) (err error) {
-	d := delivery{joined: true}
-	defer m.begin(ctx, e, &d, &err)()
-	if m.err != nil {
-		return m.fail(&d, m.err)
-	}
-	if d.key, err = m.spec.Row(e); err != nil {
-		return m.fail(&d, err)
-	}
-	d.until = time.Now().Add(m.guard.settings.inFlightTimeout)
-	for {
-		next, err := m.joinOnce(ctx, tx, e, &d)
-		switch {
-		case next == undone:
-			return err
-		case next != unclaimed:
-			return err
-		case !errors.Is(err, ErrUnmoved) && m.guard.driver.Classify(err) == driver.Conflict:
-			return m.fail(&d, fmt.Errorf("update: %w", err))
-		case !errors.Is(err, ErrUnmoved) || time.Until(d.until) <= 0 || d.retries >= maxUnmoved:
-			return m.tooLate(&d, err)
-		}
-		if perr := pause(ctx, d.retries); perr != nil {
-			return m.tooLate(&d, perr)
-		}
-		d.retries++
-	}
-}
-
-func (m *mover[Tx, DB, E]) joinOnce(ctx context.Context, tx Tx, e E, d *delivery) (step, error) {
-	s, err := m.driver.JoinTransition(tx)
-	if err != nil {
-		return ended, m.fail(d, err)
-	}
-	defer s.Close(ctx)
-	return m.once(ctx, s, e, d)
 }
 
 // maxUnmoved bounds how often a row is tried to be moved that is where it should be moved from: it may have moved there
