@@ -109,8 +109,8 @@ const finishTry = driver.EndTimeout / 2
 // finish makes the row a final one, whatever became of ctx. The run has taken place, so that nothing the database says keeps
 // this from being tried again, on another connection, until the time is over: a table that may not be written, or not be
 // found, may be on a server that is no longer the primary. What the database has no room for is left out; see [Lease.shrunk].
-// settled says that the row has shown that an earlier try was the
-// one. It returns ErrLeaseLost where the row is no longer the holder's, and ErrCommitUnknown where the end may not be recorded.
+// settled says that the row has shown that an earlier try was the one. It returns ErrLeaseLost where the row is no longer the
+// holder's, and ErrCommitUnknown where the end may not be recorded.
 func (l *Lease[E, R]) finish(ctx context.Context, end store.End) (settled bool, _ error) {
 	deadline := time.Now().Add(l.finishTime())
 	bounded, cancel := context.WithDeadline(context.WithoutCancel(ctx), deadline)

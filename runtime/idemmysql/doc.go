@@ -7,6 +7,6 @@
 // and LOCK TABLES commit it. With autocommit on, what the handler does after that is committed statement by statement. So for the
 // length of a delivery its connection has autocommit off, where all of it can still be undone, and the transaction is marked by a
 // savepoint, which is gone when the transaction is: then the delivery is idem.ErrTransactionLost. Every setting of the session
-// that is changed (autocommit, the lock waits and the SQL mode) is put back before the pool gets the connection again, and those
-// that matter to the handler before it runs; a connection for which that fails is closed.
+// that is changed (autocommit, completion_type, the lock waits, the SQL mode and sql_safe_updates) is put back before the pool
+// gets the connection again, and those that matter to the handler before it runs; a connection for which that fails is closed.
 package idemmysql
